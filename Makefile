@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+# bpfleet: builds into build/; V=1 shows commands; SAN=1 builds into build/san
+# with the address and undefined-behaviour sanitizers.
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+DESTDIR ?=
+CC ?= gcc
+CLANG ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+B := build$(if $(SAN),/san)
+GEN := build/gen
+Q := $(if $(V),,@)
+
+WARN := -Wall -Wextra -Wpedantic -Wformat=2 -Wshadow -Wpointer-arith \
+	-Wcast-qual -Wstrict-prototypes -Wmissing-prototypes \
+	-Wold-style-definition -Wundef -Wvla -Wimplicit-fallthrough \
+	-Wconversion -Wsign-conversion -Wnull-dereference
+ifneq ($(findstring clang,$(CC)),)
+WARN += -Wno-gnu-statement-expression
+endif
+ifneq ($(CI),)
+WARN += -Werror
+endif
+HARDEN := -fstack-protector-strong -fstack-clash-protection -fcf-protection \
+	-fno-strict-aliasing -fvisibility=hidden -fno-common
+ifeq ($(SAN),)
+OPT := -O2 -g -D_FORTIFY_SOURCE=3
+else
+OPT := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+	-fno-omit-frame-pointer
+endif
+CPPFLAGS := -D_GNU_SOURCE -I. -Iclient/include -isystem $(GEN)
+CFLAGS := -std=gnu11 $(OPT) $(HARDEN) $(WARN) -fPIC -MMD -MP
+LDFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined) -pie \
+	-Wl,-z,relro,-z,now -Wl,--as-needed
+comma := ,
+LIBS := -lnng -lsodium -lprotobuf-c -lpthread
+
+COMMON_O := $(addprefix $(B)/common/,err.o clock.o log.o buf.o keys.o page.o \
+	cursor.o mapinfo.o frame.o codec.o link.o) $(B)/gen/bpfleet.pb-c.o
+SERVER_O := $(addprefix $(B)/server/,settings.o map.o pins.o broker_msg.o \
+	read_walk.o read_batch.o read_select.o dump.o rpc.o sandbox.o \
+	broker_maps.o broker.o worker.o)
+LIB_O := $(patsubst client/lib/%.c,$(B)/client/lib/%.o,$(wildcard client/lib/*.c))
+CLI_O := $(patsubst client/cli/%.c,$(B)/client/cli/%.o,$(wildcard client/cli/*.c))
+UNITS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
+KERNEL_TESTS := $(patsubst tests/kernel/%.c,%,$(wildcard tests/kernel/test_*.c))
+FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+PROGRAMS := $(B)/bpfleetd $(B)/bpfleet
+
+.PHONY: all deps build demo check check-fast bench fuzz tidy clean install \
+	programs tests
+.DELETE_ON_ERROR:
+
+all: build
+
+# ------------------------------------------------------------- what to type
+deps:
+	$(Q)sh deploy/install-deps.sh
+
+build: deps
+	$(Q)$(MAKE) --no-print-directory programs
+
+# The main job on live kernel maps.
+demo: build
+	$(Q)$(MAKE) --no-print-directory demo-objects
+	$(Q)bash deploy/demo/demo.sh
+
+# Every test, plain and under the sanitizers.
+check: deps
+	$(Q)$(MAKE) --no-print-directory programs tests
+	$(Q)$(MAKE) --no-print-directory SAN=1 programs tests
+	$(Q)bash tests/run.sh
+
+bench: build
+	$(Q)$(MAKE) --no-print-directory $(B)/tests/bench
+	$(Q)$(B)/tests/bench
+
+programs: $(PROGRAMS) $(B)/libbpfleet.a $(B)/libbpfleet.so $(B)/examples/dump
+tests: $(addprefix $(B)/tests/,$(UNITS) $(KERNEL_TESTS) mkmap) \
+	$(addprefix $(B)/fuzz/,$(FUZZERS))
+
+# --------------------------------------------------------------- generated
+$(GEN)/bpfleet.pb-c.h $(GEN)/bpfleet.pb-c.c &: proto/bpfleet.proto
+	$(Q)mkdir -p $(GEN)
+	$(Q)protoc-c --proto_path=proto --c_out=$(GEN) $<
+
+$(B)/gen/bpfleet.pb-c.o: $(GEN)/bpfleet.pb-c.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(OPT) $(HARDEN) -fPIC -isystem $(GEN) -c -o $@ $<
+
+# ------------------------------------------------------------------ objects
+$(B)/%.o: %.c | $(GEN)/bpfleet.pb-c.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(B)/bpfleetd: $(B)/server/main.o $(SERVER_O) $(B)/common/conf.o $(COMMON_O)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lbpf -linih $(LIBS)
+
+$(B)/bpfleet: $(CLI_O) $(B)/libbpfleet.a
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# One object whose own symbols are hidden: a program that links it statically
+# sees the public names alone.
+$(B)/libbpfleet.a: $(LIB_O) $(COMMON_O)
+	$(Q)rm -f $@
+	$(Q)ar rcs $@ $^
+
+$(B)/libbpfleet.so: $(LIB_O) $(COMMON_O) client/lib/libbpfleet.map
+	$(Q)$(CC) $(filter-out -pie,$(LDFLAGS)) -shared \
+		-Wl,-soname,libbpfleet.so.0 \
+		-Wl,--version-script=client/lib/libbpfleet.map \
+		-o $@ $(filter %.o,$^) $(LIBS)
+	$(Q)ln -sf libbpfleet.so $(B)/libbpfleet.so.0
+
+$(B)/examples/%: client/examples/%.c $(B)/libbpfleet.so
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c99 -Wall -Wextra -Wpedantic $(if $(SAN),$(OPT)) \
+		-Iclient/include -o $@ $< -L$(B) -lbpfleet \
+		-Wl,-rpath,$(abspath $(B))
+
+# -------------------------------------------------------------------- tests
+TEST_O := $(SERVER_O) $(B)/common/conf.o $(LIB_O) $(COMMON_O) \
+	$(filter-out %/main.o,$(CLI_O))
+$(B)/tests/test_%: $(B)/tests/unit/test_%.o $(TEST_O)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka -lbpf -linih $(LIBS)
+
+$(B)/tests/test_%: $(B)/tests/kernel/test_%.o $(TEST_O)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka -lbpf -linih $(LIBS)
+
+$(B)/tests/mkmap: $(patsubst %.c,$(B)/%.o,$(wildcard tests/tools/mkmap*.c))
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lbpf -lpthread
+
+$(B)/tests/bench: $(B)/tests/bench/bench.o $(TEST_O)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lbpf -linih $(LIBS)
+
+FUZZ_C := common/err.c common/buf.c common/clock.c common/log.c \
+	common/keys.c common/page.c common/cursor.c common/mapinfo.c \
+	common/frame.c common/codec.c client/cli/select.c
+$(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_C) | $(GEN)/bpfleet.pb-c.h
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -std=gnu11 -g -O1 $(CPPFLAGS) \
+		-fsanitize=fuzzer,address,undefined -o $@ $^ \
+		$(GEN)/bpfleet.pb-c.c -lprotobuf-c -lsodium
+
+# Ten minutes for each target.
+fuzz: deps
+	$(Q)$(MAKE) --no-print-directory tests
+	$(Q)for f in $(FUZZERS); do mkdir -p build/corpus/$$f; \
+		$(B)/fuzz/$$f -max_total_time=600 build/corpus/$$f || exit 1; \
+	done
+
+TIDY_C := $(wildcard common/*.c server/*.c client/lib/*.c client/cli/*.c)
+tidy: deps $(GEN)/bpfleet.pb-c.h
+	$(Q)clang-format --dry-run -Werror $(TIDY_C) $(TIDY_C:.c=.h) 2>/dev/null \
+		|| clang-format --dry-run -Werror $(TIDY_C) \
+		$(wildcard common/*.h server/*.h client/lib/*.h client/cli/*.h)
+	$(Q)clang-tidy --quiet $(TIDY_C) -- -std=gnu11 $(CPPFLAGS)
+	$(Q)cppcheck --quiet --error-exitcode=1 --inline-suppr \
+		--enable=warning,performance,portability \
+		--suppress=missingIncludeSystem -D_GNU_SOURCE -I. \
+		-Iclient/include $(TIDY_C)
+
+# --------------------------------------------------------------------- demo
+DEMO := build/demo
+.PHONY: demo-objects
+demo-objects: $(DEMO)/bpfdemo
+
+$(DEMO)/%.bpf.o: deploy/demo/%.bpf.c
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -O2 -g -target bpf -I/usr/include/$(shell uname -m)-linux-gnu \
+		-Wall -c -o $@ $<
+
+$(DEMO)/%.skel.h: $(DEMO)/%.bpf.o
+	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@
+
+$(DEMO)/bpfdemo: deploy/demo/bpfdemo.c $(addprefix $(DEMO)/,flows.skel.h \
+		syscalls.skel.h biolat.skel.h)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) -isystem $(DEMO) \
+		-o $@ $< -lbpf
+
+# ------------------------------------------------------------------ install
+install: programs
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin \
+		$(DESTDIR)$(LIBDIR)/pkgconfig \
+		$(DESTDIR)$(PREFIX)/include/bpfleet
+	install -m 755 $(B)/bpfleet $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 $(B)/bpfleetd $(DESTDIR)$(PREFIX)/sbin/
+	install -m 644 client/include/bpfleet/bpfleet.h \
+		$(DESTDIR)$(PREFIX)/include/bpfleet/
+	install -m 644 $(B)/libbpfleet.a $(DESTDIR)$(LIBDIR)/
+	install -m 755 $(B)/libbpfleet.so $(DESTDIR)$(LIBDIR)/libbpfleet.so.0
+	ln -sf libbpfleet.so.0 $(DESTDIR)$(LIBDIR)/libbpfleet.so
+	sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \
+		-e 's|@VERSION@|$(VERSION)|g' client/lib/libbpfleet.pc.in \
+		> $(DESTDIR)$(LIBDIR)/pkgconfig/libbpfleet.pc
+
+clean:
+	rm -rf build
+
+-include $(shell find build -name '*.d' 2>/dev/null)

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * session - opens a session and carries its calls
+ */
+#include "client/lib/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CONNECT_TIMEOUT_MS 5000u
+#define TIMEOUT_MS 30000u
+#define BACKOFF_MIN_MS 20u
+#define BACKOFF_MAX_MS 500u
+
+#define SAME(x) _Static_assert((int)BPFLEET_##x == (int)BF_##x, #x)
+SAME(EPROTO);
+SAME(EVERSION);
+SAME(EOPERATION);
+SAME(EDENIED);
+SAME(ENOMAP);
+SAME(EGONE);
+SAME(EREPLACED);
+SAME(ECURSOR);
+SAME(EUNREADABLE);
+SAME(ETOOBIG);
+SAME(EBUSY);
+SAME(EARGUMENT);
+SAME(EKERNEL);
+SAME(EUNREACHABLE);
+SAME(ETIMEOUT);
+SAME(ENOKEY);
+SAME(EPERMISSION);
+SAME(EINTERNAL);
+SAME(EXACT);
+SAME(FAST);
+SAME(MAY_REPEAT);
+SAME(INCOMPLETE);
+
+const char *
+bpfleet_strerror(int code)
+{
+	return bf_err_str(code);
+}
+
+const char *
+bpfleet_version(void)
+{
+	return BF_VERSION;
+}
+
+const char *
+bpfleet_coherence_str(int coherence)
+{
+	return bf_coherence_str((enum bf_coherence)coherence);
+}
+
+int
+bf_session_error(const struct bpfleet *b, struct bpfleet_error *out,
+		 const struct bf_err *from)
+{
+	if (out) {
+		out->code = from->code;
+		snprintf(out->host, sizeof(out->host), "%s",
+			 b && b->address ? b->address : "");
+		snprintf(out->message, sizeof(out->message), "%s", from->text);
+	}
+	return -from->code;
+}
+
+int
+bf_session_opts(void *out, size_t out_size, const void *opts,
+		struct bpfleet_error *err)
+{
+	struct bf_err e;
+	size_t sz;
+
+	memset(out, 0, out_size);
+	if (!opts)
+		return 0;
+	memcpy(&sz, opts, sizeof(sz));
+	if (sz < sizeof(sz) || sz > 4096) {
+		bf_err_set(&e, BF_EARGUMENT,
+			   "an option struct whose sz is %zu: set it to sizeof",
+			   sz);
+		return bf_session_error(NULL, err, &e);
+	}
+	memcpy(out, opts, sz < out_size ? sz : out_size);
+	return 0;
+}
+
+int
+bf_session_ref(struct bf_map_ref *out, const struct bpfleet *b,
+	       const struct bpfleet_map_ref *map, struct bpfleet_error *err)
+{
+	struct bpfleet_map_ref ref;
+	struct bf_err e;
+	int ret;
+
+	ret = bf_session_opts(&ref, sizeof(ref), map, err);
+	if (ret)
+		return ret;
+	if ((!ref.id && !ref.pin) ||
+	    (ref.pin && (!ref.pin[0] || strlen(ref.pin) >= BF_PATH_MAX))) {
+		bf_err_set(&e, BF_EARGUMENT,
+			   "a map is named by an id above 0, or a pin's path");
+		return bf_session_error(b, err, &e);
+	}
+	*out = (struct bf_map_ref){.id = ref.id, .pin = ref.pin};
+	return 0;
+}
+
+/* ---------------------------------------------------------------- calls */
+
+void
+bf_session_begin(struct bpfleet *b, struct bf_session_call *call,
+		 enum bf_method method)
+{
+	struct bf_frame frame = {
+		.version = BF_PROTOCOL_VERSION,
+		.kind = BF_FRAME_REQUEST,
+		.method = (uint16_t)method,
+	};
+
+	*call = (struct bf_session_call){.id = ++b->next_id};
+	frame.id = call->id;
+	bf_buf_init(&call->request, BF_REQUEST_MAX + BF_FRAME_BYTES);
+	bf_frame_begin(&call->request, &frame);
+}
+
+void
+bf_session_call_fini(struct bf_session_call *call)
+{
+	bf_link_cancel(call->pending);
+	bf_buf_fini(&call->request);
+	*call = (struct bf_session_call){0};
+}
+
+void
+bf_session_answer_fini(struct bf_session_answer *answer)
+{
+	bf_link_reply_free(&answer->reply);
+	*answer = (struct bf_session_answer){0};
+}
+
+static int
+send_call(struct bpfleet *b, struct bf_session_call *call, struct bf_err *err)
+{
+	struct bf_mono until = bf_mono_after_ms(bf_mono_now(), b->timeout_ms);
+
+	if (call->request.err == -EMSGSIZE)
+		return bf_err_set(err, BF_ETOOBIG,
+				  "request above the limit of %u bytes: ask "
+				  "for less at once",
+				  BF_REQUEST_MAX);
+	if (call->request.err)
+		return bf_err_set(err, ENOMEM, "out of memory");
+	bf_frame_finish(&call->request);
+	return bf_link_start(&call->pending, b->link, &call->request, until,
+			     err);
+}
+
+void
+bf_session_start(struct bpfleet *b, struct bf_session_call *call)
+{
+	struct bf_err ignored;
+
+	if (send_call(b, call, &ignored))
+		call->pending = NULL;
+}
+
+/* What an error frame says. Returns: its code, negative. */
+static int
+take_error(const uint8_t *body, size_t len, struct bf_err *err)
+{
+	struct bf_error_reply e;
+	int ret;
+
+	ret = bf_get_error(&e, body, len, err);
+	if (ret)
+		return ret;
+	ret = bf_err_set(err, (int)e.code, "%s", e.message);
+	bf_codec_free(e.owner);
+	/* One line, whatever the agent wrote. */
+	for (char *p = err->text; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	return ret;
+}
+
+static int
+take_answer(const struct bf_session_call *call,
+	    struct bf_session_answer *answer, struct bf_err *err)
+{
+	struct bf_frame frame;
+	int ret;
+
+	ret = bf_frame_parse(&frame, &answer->body, answer->reply.data,
+			     answer->reply.len, err);
+	if (ret)
+		return ret;
+	answer->len = frame.body_len;
+	/* An agent that could not read the id answers with 0. */
+	if (frame.kind == BF_FRAME_ERROR &&
+	    (frame.id == call->id || frame.id == 0))
+		return take_error(answer->body, answer->len, err);
+	if (frame.kind != BF_FRAME_REPLY || frame.id != call->id)
+		return bf_err_set(err, BF_EPROTO,
+				  "the answer is not to this request");
+	return 0;
+}
+
+static int
+try_once(struct bpfleet *b, struct bf_session_call *call,
+	 struct bf_session_answer *answer, struct bf_err *err)
+{
+	struct bf_link_call *pending;
+	int ret = 0;
+
+	if (!call->pending)
+		ret = send_call(b, call, err);
+	if (ret)
+		return ret;
+	pending = call->pending;
+	call->pending = NULL;
+	ret = bf_link_wait(pending, &answer->reply, err);
+	if (!ret)
+		ret = take_answer(call, answer, err);
+	if (ret)
+		bf_session_answer_fini(answer);
+	return ret;
+}
+
+static void
+sleep_ms(uint32_t ms)
+{
+	const struct timespec ts = {
+		.tv_sec = (time_t)(ms / 1000),
+		.tv_nsec = (long)(ms % 1000) * 1000000,
+	};
+
+	nanosleep(&ts, NULL);
+}
+
+int
+bf_session_finish(struct bpfleet *b, struct bf_session_call *call,
+		  struct bf_session_answer *answer, struct bpfleet_error *err)
+{
+	struct bf_mono give_up = {0};
+	uint32_t wait_ms = BACKOFF_MIN_MS;
+	struct bf_err e = {0};
+	int ret;
+
+	for (;;) {
+		*answer = (struct bf_session_answer){0};
+		ret = try_once(b, call, answer, &e);
+		if (ret != -BF_EUNREACHABLE && ret != -BF_EBUSY)
+			break;
+		/* The time counts from the first failure. */
+		if (!give_up.ns)
+			give_up = bf_mono_after_ms(bf_mono_now(),
+						   b->connect_timeout_ms);
+		if (bf_mono_passed(give_up))
+			break;
+		sleep_ms(wait_ms);
+		wait_ms = (uint32_t)bf_min_u64(wait_ms * 2, BACKOFF_MAX_MS);
+	}
+	if (ret == -BF_EUNREACHABLE)
+		bf_err_set(&e, BF_EUNREACHABLE,
+			   "%s: the agent went away and did not come back "
+			   "within %u ms",
+			   b->address, b->connect_timeout_ms);
+	if (ret == -BF_ETIMEOUT)
+		bf_err_set(&e, BF_ETIMEOUT, "%s: no answer within %u ms",
+			   b->address, b->timeout_ms);
+	return ret ? bf_session_error(b, err, &e) : 0;
+}
+
+/* -------------------------------------------------------------- opening */
+
+static int
+exchange_hello(struct bpfleet *b, struct bpfleet_error *err)
+{
+	const struct bf_hello_req hello = {
+		.version_min = BF_PROTOCOL_VERSION,
+		.version_max = BF_PROTOCOL_VERSION,
+		.client = "libbpfleet " BF_VERSION,
+	};
+	struct bf_mono began = bf_mono_now();
+	struct bf_session_answer answer = {0};
+	struct bf_session_call call;
+	struct bf_err e;
+	int ret;
+
+	bf_session_begin(b, &call, BF_HELLO);
+	bf_put_hello_req(&call.request, &hello);
+	ret = bf_session_finish(b, &call, &answer, err);
+	if (!ret) {
+		ret = bf_get_hello_reply(&b->hello, answer.body, answer.len,
+					 &e);
+		if (ret)
+			ret = bf_session_error(b, err, &e);
+	}
+	bf_session_answer_fini(&answer);
+	bf_session_call_fini(&call);
+	if (ret)
+		return ret;
+	b->host = (struct bpfleet_host){
+		.name = b->hello.host,
+		.address = b->address,
+		.agent = b->hello.agent,
+		.kernel = b->hello.kernel,
+		.limits = b->hello.limits,
+		.n_possible_cpus = b->hello.n_possible_cpus,
+		.protocol = b->hello.version,
+		.latency_ns = bf_mono_now().ns - began.ns,
+		.private_agent = b->agent.pid > 0,
+	};
+	memcpy(b->host.boot_id, b->hello.boot_id, sizeof(b->host.boot_id));
+	return 0;
+}
+
+/* Nobody listens at the default address: start an agent, if we may. */
+static int
+dial_private(struct bpfleet *b, const struct bpfleet_open_opts *opts,
+	     struct bf_err *err)
+{
+	int ret;
+
+	if (geteuid() != 0)
+		return bf_err_set(err, BF_EUNREACHABLE,
+				  "no agent listens on %s, and only root can "
+				  "start a private one: start bpfleetd, or run "
+				  "as root",
+				  BPFLEET_DEFAULT_ADDRESS + 6);
+	ret = bf_private_agent_start(&b->agent, opts->agent_path,
+				     b->connect_timeout_ms, err);
+	if (!ret)
+		ret = bf_link_dial(&b->link, b->agent.url,
+				   BF_REPLY_MAX + BF_FRAME_BYTES, err);
+	return ret;
+}
+
+static int
+dial(struct bpfleet *b, const struct bpfleet_open_opts *opts, bool by_default,
+     struct bpfleet_error *err)
+{
+	struct bf_err e = {0};
+	int ret;
+
+	ret = bf_link_dial(&b->link, b->address, BF_REPLY_MAX + BF_FRAME_BYTES,
+			   &e);
+	if (ret == -BF_EUNREACHABLE && by_default &&
+	    opts->flags & BPFLEET_PRIVATE_AGENT)
+		ret = dial_private(b, opts, &e);
+	else if (ret == -BF_EDENIED)
+		bf_err_set(&e, BF_EDENIED,
+			   "%s: permission denied: run as root, or have "
+			   "allow-users name you in the agent's settings",
+			   b->address);
+	return ret ? bf_session_error(b, err, &e) : 0;
+}
+
+int
+bpfleet_open(struct bpfleet **out, const char *address,
+	     const struct bpfleet_open_opts *opts, struct bpfleet_error *err)
+{
+	struct bpfleet_open_opts o;
+	struct bpfleet *b = NULL;
+	struct bf_err e;
+	int ret;
+
+	ret = bf_session_opts(&o, sizeof(o), opts, err);
+	if (ret)
+		return ret;
+	b = calloc(1, sizeof(*b));
+	if (b)
+		b->address =
+			strdup(address ? address : BPFLEET_DEFAULT_ADDRESS);
+	if (!b || !b->address) {
+		free(b);
+		bf_err_set(&e, ENOMEM, "out of memory");
+		return bf_session_error(NULL, err, &e);
+	}
+	b->connect_timeout_ms = o.connect_timeout_ms ? o.connect_timeout_ms
+						     : CONNECT_TIMEOUT_MS;
+	b->timeout_ms = o.timeout_ms ? o.timeout_ms : TIMEOUT_MS;
+	ret = dial(b, &o, !address, err);
+	if (!ret)
+		ret = exchange_hello(b, err);
+	if (ret) {
+		bpfleet_close(b);
+		return ret;
+	}
+	*out = b;
+	return 0;
+}
+
+void
+bpfleet_close(struct bpfleet *b)
+{
+	if (!b)
+		return;
+	bf_link_client_close(b->link);
+	bf_private_agent_stop(&b->agent);
+	bf_codec_free(b->hello.owner);
+	free(b->address);
+	free(b);
+}
+
+const struct bpfleet_host *
+bpfleet_host_get(const struct bpfleet *b)
+{
+	return &b->host;
+}

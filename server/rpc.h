@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * rpc - from a frame to its answer: ordered checks, then a table of methods
+ *
+ * Source, length and version are checked before anything is decoded, in one
+ * place, for every method.  Handlers decode, ask the broker for the map, read,
+ * and encode.
+ */
+#ifndef BF_SERVER_RPC_H
+#define BF_SERVER_RPC_H
+
+#include "common/link.h"
+#include "server/broker_msg.h"
+#include "server/dump.h"
+
+struct bf_rpc {
+	struct bf_broker *broker;
+	struct bf_dump_agent agent;
+	const struct bf_worker_setup *setup; /* who may ask; limits */
+	char host[256];
+	char kernel[256];
+};
+
+/* A bf_link_handler; arg is a struct bf_rpc, which it only reads. */
+void bf_rpc_handle(void *arg, const struct bf_link_peer *peer,
+		   const uint8_t *request, size_t len, struct bf_buf *reply);
+
+#endif

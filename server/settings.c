@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * settings - parses and prints the agent's settings
+ *
+ * Users and groups become numbers here, so that nothing later asks the name
+ * service; members of an allowed group are allowed by their own uid, since
+ * the kernel tells only a peer's primary group.
+ */
+#include "server/settings.h"
+
+#include "common/conf.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+bf_settings_init(struct bf_settings *s)
+{
+	*s = (struct bf_settings){
+		.user = "bpfleet",
+		.secret = BF_DEFAULT_SECRET,
+		.log_level = BF_LOG_INFO,
+	};
+}
+
+static int
+set_listen(struct bf_settings *s, const char *value, struct bf_err *err)
+{
+	bool ipc = !strncmp(value, "ipc:///", 7) ||
+		   !strncmp(value, "abstract://", 11);
+
+	if (!strncmp(value, "tcp://", 6))
+		return bf_err_set(err, BF_EARGUMENT,
+				  "listen %s: tcp needs the secure channel, "
+				  "which this version does not have: use "
+				  "ipc:///PATH",
+				  value);
+	if (!ipc || strlen(value) >= BF_URL_MAX - 21)
+		return bf_err_set(err, BF_EARGUMENT,
+				  "listen %s: not ipc:///PATH with a path of "
+				  "at most 100 bytes",
+				  value);
+	if (s->n_listen == BF_LISTEN_MAX)
+		return bf_err_set(err, BF_EARGUMENT,
+				  "listen: more than %u addresses",
+				  BF_LISTEN_MAX);
+	snprintf(s->listen[s->n_listen++], BF_URL_MAX, "%s", value);
+	return 0;
+}
+
+static int
+add_id(uint32_t *ids, uint32_t *n, uint32_t id, struct bf_err *err)
+{
+	if (*n == BF_ALLOW_MAX)
+		return bf_err_set(err, BF_EARGUMENT,
+				  "more than %u users or groups are allowed",
+				  BF_ALLOW_MAX);
+	ids[(*n)++] = id;
+	return 0;
+}
+
+static int
+allow_user(struct bf_settings *s, const char *name, struct bf_err *err)
+{
+	const struct passwd *pw = getpwnam(name);
+
+	if (!pw)
+		return bf_err_set(err, BF_EARGUMENT,
+				  "allow-users: no user \"%s\"", name);
+	return add_id(s->allow_uids, &s->n_allow_uids, pw->pw_uid, err);
+}
+
+static int
+allow_group(struct bf_settings *s, const char *name, struct bf_err *err)
+{
+	const struct group *gr = getgrnam(name);
+	const struct passwd *pw;
+	int ret;
+
+	if (!gr)
+		return bf_err_set(err, BF_EARGUMENT,
+				  "allow-groups: no group \"%s\"", name);
+	ret = add_id(s->allow_gids, &s->n_allow_gids, gr->gr_gid, err);
+	for (char **member = gr->gr_mem; *member && !ret; member++) {
+		pw = getpwnam(*member);
+		if (pw)
+			ret = add_id(s->allow_uids, &s->n_allow_uids,
+				     pw->pw_uid, err);
+	}
+	return ret;
+}
+
+/* Calls one setter for every word of a list. */
+static int
+each_word(struct bf_settings *s, const char *list,
+	  int (*set)(struct bf_settings *, const char *, struct bf_err *),
+	  struct bf_err *err)
+{
+	char copy[1024], *save = NULL;
+	int ret = 0;
+
+	snprintf(copy, sizeof(copy), "%s", list);
+	for (char *w = strtok_r(copy, ", \t", &save); w && !ret;
+	     w = strtok_r(NULL, ", \t", &save))
+		ret = set(s, w, err);
+	return ret;
+}
+
+static int
+set_user(struct bf_settings *s, const char *value, struct bf_err *err)
+{
+	if (!value[0] || strlen(value) >= sizeof(s->user))
+		return bf_err_set(err, BF_EARGUMENT, "user: not a user name");
+	snprintf(s->user, sizeof(s->user), "%s", value);
+	return 0;
+}
+
+static int
+add_pattern(struct bf_settings *s, const char *value, struct bf_err *err)
+{
+	struct bf_pattern p = {0};
+	const char *rest = strchr(value, ':');
+	char *end = NULL;
+
+	if (!rest || strlen(value) >= BF_PATTERN_MAX)
+		return bf_err_set(err, BF_EARGUMENT,
+				  "maps: \"%.64s\" is not name:GLOB, pin:GLOB "
+				  "or id:N",
+				  value);
+	snprintf(p.glob, sizeof(p.glob), "%s", rest + 1);
+	if (!strncmp(value, "name:", 5)) {
+		p.kind = BF_PATTERN_NAME;
+	} else if (!strncmp(value, "pin:", 4)) {
+		p.kind = BF_PATTERN_PIN;
+	} else if (!strncmp(value, "id:", 3)) {
+		p.kind = BF_PATTERN_ID;
+		p.id = (uint32_t)strtoul(p.glob, &end, 10);
+		if (!p.glob[0] || *end || !p.id)
+			return bf_err_set(err, BF_EARGUMENT,
+					  "maps: \"%.64s\" is no map id",
+					  value);
+	} else {
+		return bf_err_set(err, BF_EARGUMENT,
+				  "maps: \"%.64s\" is not name:GLOB, pin:GLOB "
+				  "or id:N",
+				  value);
+	}
+	if (s->n_patterns == BF_PATTERNS_MAX)
+		return bf_err_set(err, BF_EARGUMENT, "maps: more than %u lines",
+				  BF_PATTERNS_MAX);
+	s->patterns[s->n_patterns++] = p;
+	return 0;
+}
+
+static int
+set_secret(struct bf_settings *s, const char *value, struct bf_err *err)
+{
+	if (value[0] != '/' || strlen(value) >= sizeof(s->secret))
+		return bf_err_set(err, BF_EARGUMENT,
+				  "secret: not an absolute path");
+	snprintf(s->secret, sizeof(s->secret), "%s", value);
+	return 0;
+}
+
+static int
+set_log_level(struct bf_settings *s, const char *value, struct bf_err *err)
+{
+	if (bf_log_parse_level(value, &s->log_level))
+		return bf_err_set(err, BF_EARGUMENT,
+				  "log-level: \"%.32s\" is not err, warn, info "
+				  "or debug",
+				  value);
+	return 0;
+}
+
+static int
+allow_users(struct bf_settings *s, const char *value, struct bf_err *err)
+{
+	return each_word(s, value, allow_user, err);
+}
+
+static int
+allow_groups(struct bf_settings *s, const char *value, struct bf_err *err)
+{
+	return each_word(s, value, allow_group, err);
+}
+
+static const struct {
+	const char *name;
+	int (*set)(struct bf_settings *, const char *, struct bf_err *);
+} setters[] = {
+	{"listen", set_listen},	      {"user", set_user},
+	{"allow-users", allow_users}, {"allow-groups", allow_groups},
+	{"maps", add_pattern},	      {"secret", set_secret},
+	{"log-level", set_log_level},
+};
+
+int
+bf_settings_set(struct bf_settings *s, const char *name, const char *value,
+		struct bf_err *err)
+{
+	for (size_t i = 0; i < BF_ARRAY_SIZE(setters); i++)
+		if (!strcmp(setters[i].name, name))
+			return setters[i].set(s, value, err);
+	return bf_err_set(err, BF_EARGUMENT, "unknown setting \"%.64s\"", name);
+}
+
+static int
+take_line(void *arg, const char *section, const char *name, const char *value,
+	  struct bf_err *err)
+{
+	if (strcmp(section, "agent") != 0)
+		return bf_err_set(err, BF_EARGUMENT,
+				  "unknown section \"%.64s\" (only [agent])",
+				  section);
+	return bf_settings_set(arg, name, value, err);
+}
+
+int
+bf_settings_read(struct bf_settings *s, const char *path, struct bf_err *err)
+{
+	return bf_conf_read(path, take_line, s, err);
+}
+
+void
+bf_settings_print(const struct bf_settings *s)
+{
+	static const char *const levels[] = {"err", "warn", "info", "debug"};
+	static const char *const kinds[] = {"name", "pin", "id"};
+
+	printf("[agent]\n");
+	for (uint32_t i = 0; i < s->n_listen; i++)
+		printf("listen = %s\n", s->listen[i]);
+	printf("user = %s\n", s->user);
+	printf("secret = %s\n", s->secret);
+	printf("log-level = %s\n", levels[s->log_level]);
+	for (uint32_t i = 0; i < s->n_patterns; i++)
+		printf("maps = %s:%s\n", kinds[s->patterns[i].kind],
+		       s->patterns[i].glob);
+	if (!s->n_patterns)
+		printf("; maps: all\n");
+	printf("; allowed: uid 0");
+	for (uint32_t i = 0; i < s->n_allow_uids; i++)
+		printf(", uid %u", s->allow_uids[i]);
+	for (uint32_t i = 0; i < s->n_allow_gids; i++)
+		printf(", gid %u", s->allow_gids[i]);
+	printf("\n");
+}

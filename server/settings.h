@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * settings - what the agent was told to do, by its file and its options
+ */
+#ifndef BF_SERVER_SETTINGS_H
+#define BF_SERVER_SETTINGS_H
+
+#include "common/base.h"
+#include "common/err.h"
+#include "common/log.h"
+
+#include <sys/types.h>
+
+#define BF_LISTEN_MAX 8u
+#define BF_URL_MAX 128u
+#define BF_ALLOW_MAX 128u
+#define BF_PATTERNS_MAX 64u
+#define BF_PATTERN_MAX 256u
+
+#define BF_DEFAULT_CONFIG "/etc/bpfleet/agent.conf"
+#define BF_DEFAULT_LISTEN "ipc:///run/bpfleet/agent.sock"
+#define BF_DEFAULT_SECRET "/var/lib/bpfleet/agent.secret"
+
+enum bf_pattern_kind {
+	BF_PATTERN_NAME,
+	BF_PATTERN_PIN,
+	BF_PATTERN_ID,
+};
+
+/* A line `maps = name:GLOB`, `pin:GLOB` or `id:N`. */
+struct bf_pattern {
+	enum bf_pattern_kind kind;
+	uint32_t id;
+	char glob[BF_PATTERN_MAX];
+};
+
+struct bf_settings {
+	char listen[BF_LISTEN_MAX][BF_URL_MAX];
+	uint32_t n_listen;
+	char user[33]; /* of the worker */
+	uint32_t allow_uids[BF_ALLOW_MAX], n_allow_uids;
+	uint32_t allow_gids[BF_ALLOW_MAX], n_allow_gids;
+	struct bf_pattern patterns[BF_PATTERNS_MAX]; /* none: all maps */
+	uint32_t n_patterns;
+	char secret[BF_PATTERN_MAX];
+	enum bf_log_level log_level;
+};
+
+void bf_settings_init(struct bf_settings *s);
+
+/*
+ * bf_settings_read - add what a file says
+ *
+ * Returns: 0; -ENOENT; -BF_EARGUMENT with file:line
+ */
+int bf_settings_read(struct bf_settings *s, const char *path,
+		     struct bf_err *err);
+
+/* One setting by name, as in the file; also for options. */
+int bf_settings_set(struct bf_settings *s, const char *name, const char *value,
+		    struct bf_err *err);
+
+/* Prints all that is in force, in the form of the file. */
+void bf_settings_print(const struct bf_settings *s);
+
+#endif
