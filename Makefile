@@ -53,6 +53,7 @@ PROGRAMS := $(B)/bpfleetd $(B)/bpfleet
 .PHONY: all deps build demo check check-fast bench fuzz tidy clean install \
 	programs tests
 .DELETE_ON_ERROR:
+.SECONDARY:
 
 all: build
 
@@ -172,18 +173,21 @@ DEMO := build/demo
 .PHONY: demo-objects
 demo-objects: $(DEMO)/bpfdemo
 
+# bpftool's linker drops the debug sections and keeps the types.
 $(DEMO)/%.bpf.o: deploy/demo/%.bpf.c
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) -O2 -g -target bpf -I/usr/include/$(shell uname -m)-linux-gnu \
-		-Wall -c -o $@ $<
+	$(Q)$(CLANG) -target bpf -mcpu=v2 -O2 -g -Wall -Wextra \
+		-idirafter /usr/include/$(shell gcc -dumpmachine) \
+		-c -o $(@:.bpf.o=.tmp.o) $<
+	$(Q)$(BPFTOOL) gen object $@ $(@:.bpf.o=.tmp.o)
 
 $(DEMO)/%.skel.h: $(DEMO)/%.bpf.o
-	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@
+	$(Q)$(BPFTOOL) gen skeleton $< > $@
 
 $(DEMO)/bpfdemo: deploy/demo/bpfdemo.c $(addprefix $(DEMO)/,flows.skel.h \
 		syscalls.skel.h biolat.skel.h)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) -isystem $(DEMO) \
-		-o $@ $< -lbpf
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(HARDEN) $(WARN) -fPIE \
+		-isystem $(DEMO) -o $@ $< $(LDFLAGS) -lbpf
 
 # ------------------------------------------------------------------ install
 install: programs
