@@ -12,6 +12,7 @@ BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 B := build$(if $(SAN),/san)
 GEN := build/gen
 Q := $(if $(V),,@)
+comma := ,
 
 WARN := -Wall -Wextra -Wpedantic -Wformat=2 -Wshadow -Wpointer-arith \
 	-Wcast-qual -Wstrict-prototypes -Wmissing-prototypes \
@@ -35,7 +36,6 @@ CPPFLAGS := -D_GNU_SOURCE -I. -Iclient/include -isystem $(GEN)
 CFLAGS := -std=gnu11 $(OPT) $(HARDEN) $(WARN) -fPIC -MMD -MP
 LDFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined) -pie \
 	-Wl,-z,relro,-z,now -Wl,--as-needed
-comma := ,
 LIBS := -lnng -lsodium -lprotobuf-c -lpthread
 
 COMMON_O := $(addprefix $(B)/common/,err.o clock.o log.o buf.o keys.o page.o \
