@@ -76,8 +76,8 @@ check: deps
 	$(Q)bash tests/run.sh
 
 bench: build
-	$(Q)$(MAKE) --no-print-directory $(B)/tests/bench
-	$(Q)$(B)/tests/bench
+	$(Q)$(MAKE) --no-print-directory $(B)/tests/bulk
+	$(Q)$(B)/tests/bulk
 
 programs: $(PROGRAMS) $(B)/libbpfleet.a $(B)/libbpfleet.so $(B)/examples/dump
 tests: $(addprefix $(B)/tests/,$(UNITS) $(KERNEL_TESTS) mkmap) \
@@ -137,9 +137,9 @@ $(B)/tests/mkmap: $(patsubst %.c,$(B)/%.o,$(wildcard tests/tools/mkmap*.c))
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lbpf -lpthread
 
-$(B)/tests/bench: $(B)/tests/bench/bench.o $(TEST_O)
+$(B)/tests/bulk: $(B)/tests/bench/bench.o $(B)/libbpfleet.a
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lbpf -linih $(LIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lbpf $(LIBS)
 
 FUZZ_C := common/err.c common/buf.c common/clock.c common/log.c \
 	common/keys.c common/page.c common/cursor.c common/mapinfo.c \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * dump - prints the entries of one map in hex, through libbpfleet
+ * dump - prints the entries of a map in hex, through libbpfleet
  *
  * Usage: dump SELECTOR [ADDRESS], such as: dump name:flows
  */
@@ -8,17 +8,19 @@
 #include <stdio.h>
 
 static void
-print_hex(const uint8_t *bytes, size_t n, char end)
+print_hex(const uint8_t *bytes, size_t n)
 {
-	while (n--)
-		printf("%02x", *bytes++);
-	putchar(end);
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		printf("%02x", bytes[i]);
 }
 
 int
 main(int argc, char **argv)
 {
-	struct bpfleet_open_opts opts = {sizeof(opts)};
+	struct bpfleet_open_opts opts = {sizeof(opts), BPFLEET_PRIVATE_AGENT,
+					 0, 0, NULL};
 	struct bpfleet_map_ref ref = {sizeof(ref), 0, NULL};
 	struct bpfleet_maps *maps = NULL;
 	struct bpfleet_dump *d = NULL;
@@ -26,29 +28,40 @@ main(int argc, char **argv)
 	const struct bpfleet_page *p;
 	struct bpfleet_error err;
 	unsigned long total = 0;
-	int ret, worst = BPFLEET_EXACT;
-	size_t i, size;
+	int ret = 2, worst = BPFLEET_EXACT;
+	uint32_t i;
 
 	if (argc < 2)
 		return fprintf(stderr, "usage: dump SELECTOR [ADDRESS]\n"), 2;
-	opts.flags = BPFLEET_PRIVATE_AGENT;
 	ret = bpfleet_open(&b, argc > 2 ? argv[2] : NULL, &opts, &err);
 	if (!ret)
 		ret = bpfleet_maps_find(&maps, b, argv[1], &err);
-	if (!ret && bpfleet_maps_count(maps) > 1)
-		fprintf(stderr, "dump: several maps match, reading the first\n");
 	if (!ret) {
 		ref.id = bpfleet_maps_get(maps, 0)->id;
 		ret = bpfleet_dump_open(&d, b, &ref, NULL, &err);
 	}
 	while (!ret && (ret = bpfleet_dump_next(d, &p, &err)) > 0) {
-		size = (size_t)p->n_slots * p->slot_size;
 		for (i = 0; i < p->n; i++, total++) {
-			print_hex(p->keys + i * p->key_size, p->key_size, ' ');
-			print_hex(p->values + i * size, size, '\n');
+			size_t size = (size_t)p->n_slots * p->slot_size;
+
+			print_hex(p->keys + (size_t)i * p->key_size,
+				  p->key_size);
+			printf(" ");
+			print_hex(p->values + i * size, size);
+			printf("\n");
 		}
 		worst = p->coherence > worst ? p->coherence : worst;
-		ret = 0; /* after the last page the next call gives 0, too */
+		ret = 0;
+		if (p->end)
+			break;
 	}
-	XX
+	if (ret)
+		fprintf(stderr, "dump: %s\n", err.message);
+	else
+		fprintf(stderr, "%lu entries, %s\n", total,
+			bpfleet_coherence_str(worst));
+	bpfleet_dump_close(d);
+	bpfleet_maps_free(maps);
+	bpfleet_close(b);
+	return ret ? 1 : 0;
 }

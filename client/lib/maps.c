@@ -143,11 +143,8 @@ append_reply(struct bpfleet_maps *list, const struct bf_list_reply *reply)
 			return -ENOMEM;
 		list->n++;
 	}
-	if (reply->limits[0] && !list->limits) {
+	if (reply->limits[0] && !list->limits)
 		list->limits = strdup(reply->limits);
-		if (!list->limits)
-			return -ENOMEM;
-	}
 	return 0;
 }
 
@@ -242,21 +239,15 @@ bpfleet_map_show(struct bpfleet_maps **out, struct bpfleet *b,
 		ret = bf_session_error(b, err, &e);
 		goto out;
 	}
+	ret = no_memory(b, err);
 	if (keep_owner(list, reply.owner)) {
 		bf_codec_free(reply.owner);
-		ret = no_memory(b, err);
-		goto out;
-	}
-	if (bf_session_same_map(&req.map, reply.map.info.id, &e)) {
-		ret = bf_session_error(b, err, &e);
 		goto out;
 	}
 	list->maps = calloc(1, sizeof(*list->maps));
 	list->engines = calloc(reply.n_engines + 1, sizeof(*list->engines));
-	if (!list->maps || !list->engines || add_map(list->maps, &reply.map)) {
-		ret = no_memory(b, err);
+	if (!list->maps || !list->engines || add_map(list->maps, &reply.map))
 		goto out;
-	}
 	list->n = 1;
 	for (size_t i = 0; i < reply.n_engines; i++)
 		list->engines[i] = (struct bpfleet_engine){
@@ -268,6 +259,7 @@ bpfleet_map_show(struct bpfleet_maps **out, struct bpfleet *b,
 	list->maps->n_engines = reply.n_engines;
 	*out = list;
 	list = NULL;
+	ret = 0;
 out:
 	bf_session_answer_fini(&answer);
 	bf_session_call_fini(&call);
@@ -336,10 +328,8 @@ nearest(const struct bpfleet_maps *all, const char *name)
 	return best;
 }
 
-/* asked: the name or pattern as the caller gave it; name: at most 15 bytes. */
 static int
-not_found(struct bpfleet *b, const char *asked, const char *name,
-	  struct bpfleet_error *err)
+not_found(struct bpfleet *b, const char *name, struct bpfleet_error *err)
 {
 	struct bpfleet_maps *all = NULL;
 	const char *like;
@@ -351,9 +341,8 @@ not_found(struct bpfleet *b, const char *asked, const char *name,
 		return ret;
 	like = nearest(all, name);
 	bf_err_set(&e, BF_ENOMAP,
-		   "map \"%.200s\": not found on %.64s (%zu maps "
-		   "visible%s%s%s%s%s)",
-		   asked, b->host.name, all->n, like ? "; did you mean \"" : "",
+		   "map \"%s\": not found on %s (%zu maps visible%s%s%s%s%s)",
+		   name, b->host.name, all->n, like ? "; did you mean \"" : "",
 		   like ? like : "", like ? "\"?" : "", all->limits ? "; " : "",
 		   all->limits ? all->limits : "");
 	ret = bf_session_error(b, err, &e);
@@ -363,9 +352,8 @@ not_found(struct bpfleet *b, const char *asked, const char *name,
 
 static int
 find_by_name(struct bpfleet_maps **out, struct bpfleet *b, const char *glob,
-	     const char *asked, struct bpfleet_error *err)
+	     const char *name, struct bpfleet_error *err)
 {
-	char name[BF_NAME_MAX + 1];
 	struct bpfleet_list_opts opts = {
 		.sz = sizeof(opts),
 		.name_glob = glob,
@@ -379,8 +367,7 @@ find_by_name(struct bpfleet_maps **out, struct bpfleet *b, const char *glob,
 		return ret;
 	if (!found->n) {
 		bpfleet_maps_free(found);
-		snprintf(name, sizeof(name), "%.15s", asked);
-		return not_found(b, asked, name, err);
+		return not_found(b, name, err);
 	}
 	*out = found;
 	return 0;
@@ -402,13 +389,9 @@ bpfleet_maps_find(struct bpfleet_maps **out, struct bpfleet *b,
 {
 	struct bpfleet_map_ref ref = {.sz = sizeof(ref)};
 	char name[BF_NAME_MAX + 1], glob[2 * BF_NAME_MAX + 1];
-	const char *pattern;
 	unsigned long id;
-	size_t plain;
 	char *end;
 
-	if (!selector)
-		selector = "";
 	if (!strncmp(selector, "id:", 3)) {
 		errno = 0;
 		id = strtoul(selector + 3, &end, 10);
@@ -429,17 +412,15 @@ bpfleet_maps_find(struct bpfleet_maps **out, struct bpfleet *b,
 	if (!strncmp(selector, "name:", 5)) {
 		if (!selector[5] || strlen(selector) > 200)
 			return bad_selector(b, selector, "not a pattern", err);
-		pattern = selector + 5;
-		plain = strcspn(pattern, "*?[\\");
-		snprintf(name, sizeof(name), "%.15s", pattern);
-		/* Past 15 plain characters no name goes on to match. */
-		if (plain >= BF_NAME_MAX || !pattern[plain])
-			return find_by_name(out, b, name, pattern, err);
-		return find_by_name(out, b, pattern, pattern, err);
+		snprintf(name, sizeof(name), "%.15s", selector + 5);
+		/* A pattern of plain characters is a name, cut as one. */
+		if (!strpbrk(selector + 5, "*?[\\"))
+			return find_by_name(out, b, name, name, err);
+		return find_by_name(out, b, selector + 5, name, err);
 	}
 	if (!selector[0] || strlen(selector) > 200)
 		return bad_selector(b, selector, "not a name", err);
 	snprintf(name, sizeof(name), "%.15s", selector);
 	escape_glob(glob, name);
-	return find_by_name(out, b, glob, selector, err);
+	return find_by_name(out, b, glob, name, err);
 }
