@@ -230,6 +230,19 @@ prepare_socket(const struct broker *b, const char *path, struct bf_err *err)
 	return clear_socket(path, err);
 }
 
+/* The worker of a broker that was just killed may listen a moment longer. */
+static int
+prepare_patiently(const struct broker *b, const char *path, struct bf_err *err)
+{
+	int ret = prepare_socket(b, path, err);
+
+	for (int i = 0; i < 20 && ret == -EADDRINUSE; i++) {
+		poll(NULL, 0, 100);
+		ret = prepare_socket(b, path, err);
+	}
+	return ret;
+}
+
 static int
 prepare_sockets(struct broker *b)
 {
@@ -240,7 +253,7 @@ prepare_sockets(struct broker *b)
 		bf_settings_set(s, "listen", BF_DEFAULT_LISTEN, &err);
 	for (uint32_t i = 0; i < s->n_listen; i++)
 		if (!strncmp(s->listen[i], "ipc://", 6) &&
-		    prepare_socket(b, s->listen[i] + 6, &err))
+		    prepare_patiently(b, s->listen[i] + 6, &err))
 			return fail("agent start", &err);
 	return 0;
 }
