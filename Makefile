@@ -97,7 +97,7 @@ $(B)/%.o: %.c | $(GEN)/bpfleet.pb-c.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-$(B)/bpfleetd: $(B)/server/main.o $(SERVER_O) $(B)/common/conf.o $(COMMON_O)
+$(B)/bpfleetd: $(B)/server/main.o $(B)/server/sendmsg.o $(SERVER_O) $(B)/common/conf.o $(COMMON_O)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lbpf -linih $(LIBS)
 
 $(B)/bpfleet: $(CLI_O) $(B)/libbpfleet.a

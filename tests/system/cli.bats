@@ -158,6 +158,7 @@ same_as_bpftool() {
 	run "$BUILD/bpfleetd" --listen "ipc://$dir/run/agent.sock"
 	[ "$status" = 1 ]
 	[[ $output == *"another agent"* ]]
+	"$B" -w "ipc://$dir/run/agent.sock" hosts
 	kill "$agent"
 	wait "$agent"
 	agent=
@@ -199,4 +200,12 @@ same_as_bpftool() {
 	done
 	for p in "${pids[@]}"; do wait "$p"; done
 	[ "$(cat "$dir"/c[0-9]* | wc -l)" = 100000 ]
+}
+
+@test "connections that never become a client do not stop the agent" {
+	start_agent
+	for mode in bare read partial garbage wrong-protocol huge hello; do
+		python3 tests/system/halfopen.py "$dir/run/agent.sock" $mode 20
+		"$B" -w "ipc://$dir/run/agent.sock" --timeout 5 hosts || { echo "after $mode"; false; }
+	done
 }
