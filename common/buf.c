@@ -40,10 +40,10 @@ bf_buf_reserve(struct bf_buf *buf, size_t n)
 		buf->err = -EMSGSIZE;
 		return NULL;
 	}
-	if (n <= buf->cap - buf->len)
+	if (buf->data && n <= buf->cap - buf->len)
 		return buf->data + buf->len;
 	cap = bf_max_u64(buf->len + n, bf_min_u64(buf->cap * 2, buf->max));
-	data = realloc(buf->data, cap);
+	data = realloc(buf->data, bf_max_u64(cap, 1));
 	if (!data) {
 		buf->err = -ENOMEM;
 		return NULL;

@@ -91,10 +91,14 @@ get_message(struct owner **owner, const ProtobufCMessageDescriptor *type,
 			  type->short_name, len);
 }
 
+static const char no_memory[] = "out of memory";
+
 static int
 refuse(struct owner *owner, const char *what, struct bf_err *err)
 {
 	bf_codec_free(owner);
+	if (what == no_memory)
+		return bf_err_set(err, ENOMEM, "%s", what);
 	return bf_err_set(err, BF_EPROTO, "malformed message: %s", what);
 }
 
@@ -171,7 +175,7 @@ get_ref(struct bf_map_ref *to, struct owner *owner,
 		return NULL;
 	owner->extra = malloc(ref->pin.len + 1);
 	if (!owner->extra)
-		return "out of memory";
+		return no_memory;
 	to->pin = copy_bytes(owner->extra, &ref->pin);
 	return NULL;
 }
@@ -181,8 +185,9 @@ get_ref(struct bf_map_ref *to, struct owner *owner,
 void
 bf_put_hello_req(struct bf_buf *out, const struct bf_hello_req *m)
 {
-	Bpfleet__V1__HelloRequest pb = BPFLEET__V1__HELLO_REQUEST__INIT;
+	Bpfleet__V1__HelloRequest pb;
 
+	bpfleet__v1__hello_request__init(&pb);
 	pb.version_min = m->version_min;
 	pb.version_max = m->version_max;
 	pb.client = string_of(m->client);
@@ -216,8 +221,9 @@ bf_get_hello_req(struct bf_hello_req *out, const uint8_t *body, size_t len,
 void
 bf_put_hello_reply(struct bf_buf *out, const struct bf_hello_reply *m)
 {
-	Bpfleet__V1__HelloReply pb = BPFLEET__V1__HELLO_REPLY__INIT;
+	Bpfleet__V1__HelloReply pb;
 
+	bpfleet__v1__hello_reply__init(&pb);
 	pb.version = m->version;
 	pb.agent = string_of(m->agent);
 	pb.host = string_of(m->host);
@@ -387,8 +393,9 @@ get_map(struct bf_map_entry *out, const Bpfleet__V1__MapInfo *pb, uint8_t *pool)
 void
 bf_put_list_req(struct bf_buf *out, const struct bf_list_req *m)
 {
-	Bpfleet__V1__ListMapsRequest pb = BPFLEET__V1__LIST_MAPS_REQUEST__INIT;
+	Bpfleet__V1__ListMapsRequest pb;
 
+	bpfleet__v1__list_maps_request__init(&pb);
 	pb.after_id = m->after_id;
 	pb.limit = m->limit;
 	if (m->name_glob)
@@ -413,10 +420,8 @@ bf_get_list_req(struct bf_list_req *out, const uint8_t *body, size_t len,
 	if (!text_ok(&pb->name_glob, STRING_MAX))
 		return refuse(o, "the pattern of names", err);
 	o->extra = malloc(pb->name_glob.len + 1);
-	if (!o->extra) {
-		bf_codec_free(o);
-		return bf_err_set(err, ENOMEM, "out of memory");
-	}
+	if (!o->extra)
+		return refuse(o, no_memory, err);
 	*out = (struct bf_list_req){
 		.after_id = pb->after_id,
 		.limit = pb->limit,
@@ -430,11 +435,12 @@ bf_get_list_req(struct bf_list_req *out, const uint8_t *body, size_t len,
 void
 bf_put_list_reply(struct bf_buf *out, const struct bf_list_reply *m)
 {
-	Bpfleet__V1__ListMapsReply pb = BPFLEET__V1__LIST_MAPS_REPLY__INIT;
+	Bpfleet__V1__ListMapsReply pb;
 	Bpfleet__V1__MapInfo *maps = calloc(m->n_maps + 1, sizeof(*maps));
 	Bpfleet__V1__MapInfo **refs = calloc(m->n_maps + 1, sizeof(void *));
 	bool whole = maps && refs;
 
+	bpfleet__v1__list_maps_reply__init(&pb);
 	for (size_t i = 0; whole && i < m->n_maps; i++) {
 		whole = set_map(&maps[i], &m->maps[i]) == 0;
 		refs[i] = &maps[i];
@@ -484,7 +490,7 @@ bf_get_list_reply(struct bf_list_reply *out, const uint8_t *body, size_t len,
 		wrong = "a list without an end";
 	if (!wrong) {
 		o->extra = malloc(bytes);
-		wrong = o->extra ? NULL : "out of memory";
+		wrong = o->extra ? NULL : no_memory;
 	}
 	if (wrong)
 		return refuse(o, wrong, err);
@@ -508,9 +514,10 @@ bf_get_list_reply(struct bf_list_reply *out, const uint8_t *body, size_t len,
 void
 bf_put_show_req(struct bf_buf *out, const struct bf_show_req *m)
 {
-	Bpfleet__V1__ShowMapRequest pb = BPFLEET__V1__SHOW_MAP_REQUEST__INIT;
+	Bpfleet__V1__ShowMapRequest pb;
 	Bpfleet__V1__MapRef ref;
 
+	bpfleet__v1__show_map_request__init(&pb);
 	set_ref(&ref, &m->map);
 	pb.map = &ref;
 	put_message(out, &pb.base);
@@ -541,11 +548,12 @@ bf_get_show_req(struct bf_show_req *out, const uint8_t *body, size_t len,
 void
 bf_put_show_reply(struct bf_buf *out, const struct bf_show_reply *m)
 {
-	Bpfleet__V1__ShowMapReply pb = BPFLEET__V1__SHOW_MAP_REPLY__INIT;
+	Bpfleet__V1__ShowMapReply pb;
 	Bpfleet__V1__Engine engines[16], *refs[16];
 	Bpfleet__V1__MapInfo map;
 
-	if (set_map(&map, &m->map) || m->n_engines > BF_ARRAY_SIZE(engines)) {
+	bpfleet__v1__show_map_reply__init(&pb);
+	if (m->n_engines > BF_ARRAY_SIZE(engines) || set_map(&map, &m->map)) {
 		if (!out->err)
 			out->err = -ENOMEM;
 		return;
@@ -588,7 +596,7 @@ bf_get_show_reply(struct bf_show_reply *out, const uint8_t *body, size_t len,
 	if (!wrong) {
 		bytes = (pb->n_engines + 1) * sizeof(*m.engines);
 		o->extra = malloc(bytes + pool_bytes(pb->map));
-		wrong = o->extra ? NULL : "out of memory";
+		wrong = o->extra ? NULL : no_memory;
 	}
 	if (wrong)
 		return refuse(o, wrong, err);
@@ -611,9 +619,10 @@ bf_get_show_reply(struct bf_show_reply *out, const uint8_t *body, size_t len,
 void
 bf_put_dump_req(struct bf_buf *out, const struct bf_dump_req *m)
 {
-	Bpfleet__V1__DumpRequest pb = BPFLEET__V1__DUMP_REQUEST__INIT;
+	Bpfleet__V1__DumpRequest pb;
 	Bpfleet__V1__MapRef ref;
 
+	bpfleet__v1__dump_request__init(&pb);
 	set_ref(&ref, &m->map);
 	pb.map = &ref;
 	pb.cursor = bytes_of(m->cursor, m->cursor_len);
@@ -665,10 +674,11 @@ bf_get_dump_req(struct bf_dump_req *out, const uint8_t *body, size_t len,
 void
 bf_put_dump_reply(struct bf_buf *out, const struct bf_dump_reply *m)
 {
-	Bpfleet__V1__DumpReply pb = BPFLEET__V1__DUMP_REPLY__INIT;
+	Bpfleet__V1__DumpReply pb;
 	const struct bf_page *p = &m->page;
 	uint64_t n = m->count_only ? 0 : p->n;
 
+	bpfleet__v1__dump_reply__init(&pb);
 	pb.map_id = p->map_id;
 	pb.n = p->n;
 	pb.key_size = p->shape.key_size;
@@ -718,8 +728,8 @@ check_page(const Bpfleet__V1__DumpReply *pb, const struct bf_shape *s)
 		return "columns that are not as long as they should be";
 	if (pb->cursor.len > BF_CURSOR_MAX)
 		return "the cursor is too long";
-	if (!pb->end && !pb->cursor.len)
-		return "a page that goes on without a cursor";
+	if (!pb->end == !pb->cursor.len)
+		return "a cursor after the end, or none before it";
 	if (!string_ok(pb->engine, 32) || !string_ok(pb->reason, STRING_MAX))
 		return "a string is too long";
 	if (!coherence_ok(pb->coherence))
@@ -777,9 +787,10 @@ bf_get_dump_reply(struct bf_dump_reply *out, const uint8_t *body, size_t len,
 void
 bf_put_lookup_req(struct bf_buf *out, const struct bf_lookup_req *m)
 {
-	Bpfleet__V1__LookupRequest pb = BPFLEET__V1__LOOKUP_REQUEST__INIT;
+	Bpfleet__V1__LookupRequest pb;
 	Bpfleet__V1__MapRef ref;
 
+	bpfleet__v1__lookup_request__init(&pb);
 	set_ref(&ref, &m->map);
 	pb.map = &ref;
 	pb.key_size = m->key_size;
@@ -819,8 +830,9 @@ bf_get_lookup_req(struct bf_lookup_req *out, const uint8_t *body, size_t len,
 void
 bf_put_lookup_reply(struct bf_buf *out, const struct bf_lookup_reply *m)
 {
-	Bpfleet__V1__LookupReply pb = BPFLEET__V1__LOOKUP_REPLY__INIT;
+	Bpfleet__V1__LookupReply pb;
 
+	bpfleet__v1__lookup_reply__init(&pb);
 	pb.map_id = m->map_id;
 	pb.n = m->n;
 	pb.value_size = m->shape.value_size;
@@ -881,9 +893,10 @@ bf_get_lookup_reply(struct bf_lookup_reply *out, const uint8_t *body,
 void
 bf_put_peek_req(struct bf_buf *out, const struct bf_peek_req *m)
 {
-	Bpfleet__V1__PeekRequest pb = BPFLEET__V1__PEEK_REQUEST__INIT;
+	Bpfleet__V1__PeekRequest pb;
 	Bpfleet__V1__MapRef ref;
 
+	bpfleet__v1__peek_request__init(&pb);
 	set_ref(&ref, &m->map);
 	pb.map = &ref;
 	put_message(out, &pb.base);
@@ -914,8 +927,9 @@ bf_get_peek_req(struct bf_peek_req *out, const uint8_t *body, size_t len,
 void
 bf_put_peek_reply(struct bf_buf *out, const struct bf_lookup_reply *m)
 {
-	Bpfleet__V1__PeekReply pb = BPFLEET__V1__PEEK_REPLY__INIT;
+	Bpfleet__V1__PeekReply pb;
 
+	bpfleet__v1__peek_reply__init(&pb);
 	pb.map_id = m->map_id;
 	pb.found = m->found[0];
 	if (m->found[0])
@@ -939,7 +953,7 @@ bf_get_peek_reply(struct bf_lookup_reply *out, const uint8_t *body, size_t len,
 	if (ret)
 		return ret;
 	pb = (const void *)o->msg;
-	if (pb->value.len > BF_PAGE_MAX || (!pb->found && pb->value.len))
+	if (pb->value.len > BF_PAGE_MAX || !pb->found == (pb->value.len != 0))
 		return refuse(o, "the value", err);
 	*out = (struct bf_lookup_reply){
 		.map_id = pb->map_id,
@@ -962,13 +976,30 @@ bf_get_peek_reply(struct bf_lookup_reply *out, const uint8_t *body, size_t len,
 
 /* --------------------------------------------------------------- errors */
 
+/*
+ * Messages quote paths and names, which are any bytes; a protobuf string that
+ * is not UTF-8 would keep other clients from reading the error at all.
+ */
+static char *
+printable(char *out, size_t out_cap, const char *s)
+{
+	size_t n = 0;
+
+	for (; s[n] && n < out_cap - 1; n++)
+		out[n] = s[n] >= 0x20 && s[n] < 0x7f ? s[n] : '?';
+	out[n] = '\0';
+	return out;
+}
+
 void
 bf_put_error(struct bf_buf *out, const struct bf_error_reply *m)
 {
-	Bpfleet__V1__Error pb = BPFLEET__V1__ERROR__INIT;
+	Bpfleet__V1__Error pb;
+	char text[STRING_MAX];
 
+	bpfleet__v1__error__init(&pb);
 	pb.code = m->code;
-	pb.message = string_of(m->message);
+	pb.message = printable(text, sizeof(text), m->message);
 	put_message(out, &pb.base);
 }
 
@@ -985,9 +1016,10 @@ bf_get_error(struct bf_error_reply *out, const uint8_t *body, size_t len,
 	if (ret)
 		return ret;
 	pb = (const void *)o->msg;
-	if (!pb->code || pb->code > INT32_MAX ||
-	    !string_ok(pb->message, STRING_MAX))
+	if (!pb->code || pb->code > INT32_MAX)
 		return refuse(o, "an error without a code", err);
+	if (!string_ok(pb->message, STRING_MAX))
+		return refuse(o, "a string is too long", err);
 	*out = (struct bf_error_reply){
 		.code = pb->code,
 		.message = pb->message,

@@ -4,9 +4,9 @@
  */
 #include "common/err.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The kernel returns it from bpf(2), but keeps it out of errno.h. */
@@ -57,7 +57,8 @@ bf_err_str(int code)
 {
 	const char *words;
 
-	code = abs(code);
+	if (code < 0)
+		code = code == INT_MIN ? INT_MAX : -code;
 	for (size_t i = 0; i < BF_ARRAY_SIZE(names); i++)
 		if (names[i].code == code)
 			return names[i].words;

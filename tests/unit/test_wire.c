@@ -8,6 +8,7 @@
 #include "common/frame.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -162,6 +163,20 @@ test_dump_reply(void **state)
 	assert_memory_equal(got.page.values, values, 32);
 	assert_string_equal(got.page.engine, "batch");
 	bf_codec_free(got.owner);
+	/* The last page has no cursor, any other has one. */
+	bf_buf_reset(&b);
+	m.cursor = keys;
+	m.cursor_len = 4;
+	bf_put_dump_reply(&b, &m);
+	assert_int_equal(bf_get_dump_reply(&got, b.data, b.len, NULL),
+			 -BF_EPROTO);
+	bf_buf_reset(&b);
+	m.page.end = false;
+	m.cursor_len = 0;
+	bf_put_dump_reply(&b, &m);
+	assert_int_equal(bf_get_dump_reply(&got, b.data, b.len, NULL),
+			 -BF_EPROTO);
+	m.page.end = true;
 	/* Columns that are not as long as n says. */
 	bf_buf_reset(&b);
 	m.page.n = 2;
@@ -240,6 +255,24 @@ test_error_words(void **state)
 	assert_null(strstr(bf_err_str(524), "nknown"));
 	assert_string_equal(bf_err_str(-BF_ECURSOR), "cursor refused");
 	assert_string_equal(bf_err_str(999999), "unknown error");
+	assert_string_equal(bf_err_str(INT_MIN), "unknown error");
+}
+
+/* What quotes a peer's bytes is still a protobuf string. */
+static void
+test_error_is_utf8(void **state)
+{
+	const struct bf_error_reply e = {BF_ENOMAP, "pin /\xff\n: gone", NULL};
+	struct bf_error_reply got;
+	struct bf_buf b;
+
+	(void)state;
+	bf_buf_init(&b, 1000);
+	bf_put_error(&b, &e);
+	assert_int_equal(bf_get_error(&got, b.data, b.len, NULL), 0);
+	assert_string_equal(got.message, "pin /??: gone");
+	bf_codec_free(got.owner);
+	bf_buf_fini(&b);
 }
 
 int
@@ -254,6 +287,7 @@ main(void)
 		cmocka_unit_test(test_refs),
 		cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_error_words),
+		cmocka_unit_test(test_error_is_utf8),
 	};
 
 	if (bf_keys_init(NULL))
