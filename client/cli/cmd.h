@@ -54,7 +54,12 @@ void cli_note(const char *fmt, ...) BF_PRINTF(1, 2);
 /* Did the user ask to stop? */
 bool cli_interrupted(void);
 
-/* Opens the session if it is not. Returns: exit status. */
+/* Text from elsewhere onto stderr, control bytes replaced. */
+void cli_put_text(const char *text);
+
+/* Opens the session if it is not. Returns: 0 or the negative code. */
+int cli_connect(struct cli *c, struct bpfleet_error *err);
+/* The same, telling a failure. Returns: exit status. */
 int cli_open(struct cli *c);
 
 /*
@@ -71,6 +76,31 @@ int cli_find_one(struct cli *c, struct bpfleet_maps **maps,
 
 /* Counts the entries of a map. Returns: 0 or the negative code. */
 int cli_count(struct cli *c, const struct bpfleet_map *map, uint64_t *n,
-	      int *coherence);
+	      int *coherence, struct bpfleet_error *err);
+
+/*
+ * cli_fill_words - how full a map is: "12 (34%)"
+ *
+ * "-" where it cannot be read, "?" where counting failed (told on stderr),
+ * with "~" or ">=" before a count that is not exact.
+ */
+#define CLI_FILL_MAX 48
+void cli_fill_words(struct cli *c, const struct bpfleet_map *map,
+		    char buf[CLI_FILL_MAX]);
+
+/* Maps as list and show print them; with opts.fill counted.
+ * Returns: exit status.
+ */
+int cli_print_maps(struct cli *c, const struct bpfleet_map *const *maps,
+		   size_t n);
+
+/*
+ * cli_print_values - what a lookup or a peek found, in the asked format
+ *
+ * In:      keys: v->n * key_size bytes; key_size 0 for a peek
+ */
+void cli_print_values(struct cli *c, const struct bpfleet_map *map,
+		      const struct bpfleet_values *v, const uint8_t *keys,
+		      uint32_t key_size);
 
 #endif

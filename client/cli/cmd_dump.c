@@ -63,6 +63,11 @@ show_cursor(struct cli *c, uint64_t k, const struct bpfleet_page *p)
 	fprintf(stderr, "%s\n", p->cursor_len ? "" : "none (the end)");
 }
 
+static const struct bpfleet_error interruption = {
+	.code = EINTR,
+	.message = "interrupted: more entries follow",
+};
+
 /* Pages until the end, a limit, a failure or Ctrl-C. */
 static int
 read_pages(struct cli *c, struct render *r, const struct bpfleet_map *map,
@@ -88,24 +93,37 @@ read_pages(struct cli *c, struct render *r, const struct bpfleet_map *map,
 		end->skipped = page->skipped;
 		if (c->opts.show_cursors)
 			show_cursor(c, ++pages, page);
-		if (page->end || cli_interrupted() || c->out->error ||
+		if (page->end || c->out->error ||
 		    (c->opts.limit && r->n_entries >= c->opts.limit))
 			return 0;
+		/* What is left out must not look like the end. */
+		if (cli_interrupted()) {
+			*err = interruption;
+			return -EINTR;
+		}
 	}
 	return ret;
 }
 
+/* One line if the entries are less than exact. */
 static void
 explain_coherence(const struct bpfleet_map *map, const struct render_end *end)
 {
-	if (end->coherence == BPFLEET_INCOMPLETE)
-		cli_note("map id %u: incomplete: entries were deleted faster "
-			 "than keys could be walked (%llu restarts)",
-			 map->id, (unsigned long long)end->restarts);
-	else if (end->coherence == BPFLEET_MAY_REPEAT && end->restarts)
-		cli_note("map id %u: may-repeat: keys were deleted under the "
-			 "walk (%llu restarts)",
-			 map->id, (unsigned long long)end->restarts);
+	static const char *const why[] = {
+		[BPFLEET_FAST] = "read without locks: a key may be missed or "
+				 "repeated",
+		[BPFLEET_MAY_REPEAT] = "walked by key: if entries were "
+				       "deleted meanwhile, keys may repeat",
+		[BPFLEET_INCOMPLETE] = "entries were deleted faster than keys "
+				       "could be walked",
+	};
+	int k = end->coherence;
+
+	if (k <= BPFLEET_EXACT || k >= (int)BF_ARRAY_SIZE(why))
+		return;
+	cli_note("map id %u: %s: %s (%llu restarts)", map->id,
+		 bpfleet_coherence_str(k), why[k],
+		 (unsigned long long)end->restarts);
 }
 
 /* Returns: exit status. */
@@ -135,7 +153,8 @@ dump_map(struct cli *c, struct render *r, const struct bpfleet_map *map,
 	if (end.code) {
 		out_flush(c->out);
 		status = cli_fail(&err);
-		return end.n ? CLI_PARTIAL : status;
+		return end.n && status != CLI_INTERRUPTED ? CLI_PARTIAL
+							  : status;
 	}
 	explain_coherence(map, &end);
 	return end.coherence == BPFLEET_INCOMPLETE ? CLI_PARTIAL : CLI_OK;

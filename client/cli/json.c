@@ -74,7 +74,7 @@ void
 json_uint(struct json *j, uint64_t n)
 {
 	separate(j);
-	out_printf(j->out, "%" PRIu64, n);
+	out_uint(j->out, n);
 }
 
 void
@@ -95,7 +95,11 @@ void
 json_exact(struct json *j, uint64_t n)
 {
 	separate(j);
-	out_printf(j->out, n > EXACT_MAX ? "\"%" PRIu64 "\"" : "%" PRIu64, n);
+	if (n > EXACT_MAX)
+		out_char(j->out, '"');
+	out_uint(j->out, n);
+	if (n > EXACT_MAX)
+		out_char(j->out, '"');
 }
 
 void

@@ -5,6 +5,7 @@
 #include "client/cli/cmd.h"
 
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,102 +27,183 @@ enum {
 static const struct {
 	struct option option;
 	const char *arg;
+	const char *only; /* verbs it is for; NULL: all */
 	const char *words;
 } table[] = {
 	{{"hosts", required_argument, NULL, 'w'},
 	 "ADDRESS",
-	 "an agent's address, ipc:///PATH (this machine)"},
+	 NULL,
+	 "an agent: ipc:///PATH, or localhost"},
 	{{"output", required_argument, NULL, 'o'},
 	 "FORMAT",
-	 "table, wide, json, jsonl, csv, tsv, bpftool or prom"},
-	{{"json", no_argument, NULL, 'j'}, "", "as bpftool -j prints it"},
-	{{"pretty", no_argument, NULL, 'p'}, "", "as bpftool -p prints it"},
+	 NULL,
+	 "table, wide, json, jsonl, csv, tsv, bpftool, prom"},
+	{{"json", no_argument, NULL, 'j'}, "", NULL, "as bpftool -j prints it"},
+	{{"pretty", no_argument, NULL, 'p'},
+	 "",
+	 NULL,
+	 "as bpftool -p prints it"},
 	{{"exact", no_argument, NULL, OPT_EXACT},
 	 "",
+	 NULL,
 	 "each key that stays exactly once (default)"},
 	{{"fast", no_argument, NULL, OPT_FAST},
 	 "",
+	 NULL,
 	 "a faster engine may be used, if there is one"},
 	{{"engine", required_argument, NULL, OPT_ENGINE},
 	 "NAME",
+	 "dump",
 	 "read with walk or batch (the agent chooses)"},
 	{{"page-entries", required_argument, NULL, OPT_PAGE},
 	 "N",
-	 "dump: entries wanted in a page"},
+	 "dump",
+	 "entries wanted in a page"},
 	{{"show-cursors", no_argument, NULL, OPT_SHOW},
 	 "",
-	 "dump: tell each page's cursor"},
+	 "dump",
+	 "tell each page's cursor"},
 	{{"cursor", required_argument, NULL, OPT_CURSOR},
 	 "HEX|@FILE",
-	 "dump: go on after the page with this cursor"},
+	 "dump",
+	 "go on after the page with this cursor"},
 	{{"limit", required_argument, NULL, OPT_LIMIT},
 	 "N",
-	 "dump: at most N entries"},
+	 "dump",
+	 "at most N entries"},
 	{{"fill", no_argument, NULL, OPT_FILL},
 	 "",
-	 "list: count the entries of each map"},
-	{{"pins", no_argument, NULL, OPT_PINS}, "", "list: look for pins"},
+	 "list show",
+	 "count the entries of each map"},
+	{{"pins", no_argument, NULL, OPT_PINS},
+	 "",
+	 "list show",
+	 "look for pins"},
 	{{"timeout", required_argument, NULL, OPT_TIMEOUT},
 	 "SECONDS",
+	 NULL,
 	 "for one answer (30)"},
 	{{"connect-timeout", required_argument, NULL, OPT_CONNECT},
 	 "SECONDS",
+	 NULL,
 	 "for an agent to come back (5)"},
-	{{"help", no_argument, NULL, 'h'}, "", "print this"},
-	{{"version", no_argument, NULL, 'V'}, "", "print the version"},
+	{{"help", no_argument, NULL, 'h'}, "", NULL, "print this"},
+	{{"version", no_argument, NULL, 'V'}, "", NULL, "print the version"},
 };
 
 static int
 cmd_version(struct cli *c)
 {
+	if (c->argc)
+		return cli_usage("version: unexpected word \"%s\"", c->argv[0]);
 	out_printf(c->out, "bpfleet %s\n", bpfleet_version());
 	return CLI_OK;
 }
 
-static const struct {
+/* help: the words after the verb, a tab, what it does. */
+static const struct command {
 	const char *name;
 	int (*run)(struct cli *c);
-	const char *words;
+	const char *help;
 } commands[] = {
-	{"list", cmd_list, "all maps"},
-	{"show", cmd_show, "MAP: all about a map, and what can read it"},
-	{"dump", cmd_dump, "MAP: its entries"},
-	{"lookup", cmd_lookup, "MAP key BYTES...: values of keys"},
-	{"peek", cmd_peek, "MAP: the head of a queue or stack"},
-	{"hosts", cmd_hosts, "which hosts answer"},
-	{"version", cmd_version, "the version of this program"},
+	{"list", cmd_list, "\tall maps"},
+	{"show", cmd_show, "[MAP]\tall about a map, and what can read it"},
+	{"dump", cmd_dump, "MAP\tits entries"},
+	{"lookup", cmd_lookup, "MAP key BYTES [key BYTES]...\tvalues of keys"},
+	{"peek", cmd_peek, "MAP\tthe head of a queue or stack"},
+	{"hosts", cmd_hosts, "\twhich hosts answer"},
+	{"version", cmd_version, "\tthe version of this program"},
 };
 
-static void
-print_help(void)
+static const struct command *
+find_command(const char *verb)
 {
-	printf("Usage: bpfleet [OPTION]... COMMAND [ARGUMENT]...\n"
-	       "Reads eBPF maps through an agent.\n\nCommands:\n");
 	for (size_t i = 0; i < BF_ARRAY_SIZE(commands); i++)
-		printf("  %-10s %s\n", commands[i].name, commands[i].words);
-	printf("\nMAP is: id N | name NAME | pinned PATH | id:N | name:GLOB | "
-	       "pin:PATH | NAME\nBYTES are: hex 0a 00 00 01 | 10 0 0 1\n\n"
-	       "Options:\n");
+		if (!strcmp(commands[i].name, verb))
+			return &commands[i];
+	return NULL;
+}
+
+/* Is the verb one of the words in only? */
+static bool
+is_for(const char *only, const char *verb)
+{
+	size_t n = strlen(verb);
+	const char *at = only ? strstr(only, verb) : NULL;
+
+	return !only || (at && (at[n] == ' ' || !at[n]));
+}
+
+static void
+help_command(struct out *o, const struct command *k)
+{
+	size_t n = strcspn(k->help, "\t");
+
+	out_printf(o, "  %-6s %-*.*s %s\n", k->name, 30, (int)n, k->help,
+		   k->help + n + 1);
+}
+
+/* All options, or those for one verb. */
+static void
+help_options(struct out *o, const struct command *only)
+{
+	out_str(o, "\nOptions:\n");
 	for (size_t i = 0; i < BF_ARRAY_SIZE(table); i++) {
 		bool brief = table[i].option.val < 256;
 		char left[64];
 
+		if (only && !is_for(table[i].only, only->name))
+			continue;
 		snprintf(left, sizeof(left), "--%s %s", table[i].option.name,
 			 table[i].arg);
-		printf("  %c%c %-26s %s\n", brief ? '-' : ' ',
-		       brief ? table[i].option.val : ' ', left, table[i].words);
+		out_printf(o, "  %c%c %-26s %s%s%s\n", brief ? '-' : ' ',
+			   brief ? table[i].option.val : ' ', left,
+			   !only && table[i].only ? table[i].only : "",
+			   !only && table[i].only ? ": " : "", table[i].words);
 	}
-	printf("\nEnvironment: BPFLEET_HOSTS, BPFLEET_TIMEOUT.\n"
-	       "Exit status: 0 all answered in full; 1 internal error, or "
-	       "output that could not be\n"
-	       "written; 2 usage, or a map that cannot be read so; 3 not "
-	       "found; 4 denied; 5 some\n"
-	       "entries are missing; 6 no agent reached; 130 interrupted.\n");
+}
+
+static int
+print_help(struct out *o, const struct command *k)
+{
+	if (k) {
+		size_t n = strcspn(k->help, "\t");
+
+		out_printf(o,
+			   "Usage: bpfleet [OPTION]... %s%s%.*s\nPrints %s.\n",
+			   k->name, n ? " " : "", (int)n, k->help,
+			   k->help + n + 1);
+	} else {
+		out_str(o, "Usage: bpfleet [OPTION]... COMMAND [ARGUMENT]...\n"
+			   "Reads eBPF maps through an agent.\n\nCommands:\n");
+		for (size_t i = 0; i < BF_ARRAY_SIZE(commands); i++)
+			help_command(o, &commands[i]);
+	}
+	out_str(o, "\nMAP is: id N | name NAME | pinned PATH | id:N | "
+		   "name:GLOB | pin:PATH | NAME\nBYTES are: hex 0a 00 00 01 | "
+		   "10 0 0 1; for a bloom filter: value BYTES\n");
+	help_options(o, k);
+	out_str(o,
+		"\nEnvironment: BPFLEET_HOSTS, BPFLEET_TIMEOUT.\n"
+		"Exit status:\n"
+		"  0    all answered in full\n"
+		"  1    internal error, agent too busy, reply too big, or "
+		"output not written\n"
+		"  2    usage, a wrong cursor or key length, or a map that "
+		"cannot be read so\n"
+		"  3    not found, or a queue is empty\n"
+		"  4    denied, or the agent lacks a capability\n"
+		"  5    some entries are missing\n"
+		"  6    no agent reached, none in time, or of another version\n"
+		"  130  interrupted; what had arrived is printed\n");
+	return CLI_OK;
 }
 
 static int
 set_address(struct cli *c, const char *word)
 {
+	if (strchr(word, ',') || strchr(word, '['))
+		return cli_usage("hosts \"%s\": one host for now", word);
 	if (!strcmp(word, "localhost")) {
 		c->opts.address = NULL;
 		return -1;
@@ -138,12 +220,30 @@ set_address(struct cli *c, const char *word)
 	return -1;
 }
 
+/* From the command line: once, and it wins over the environment. */
+static int
+take_address(struct cli *c, bool again)
+{
+	if (again)
+		return cli_usage("-w \"%s\": a second one; one host for now",
+				 optarg);
+	return set_address(c, optarg);
+}
+
 static int
 set_format(struct cli *c, const char *word)
 {
+	static const char *const names[] = {"table", "wide", "json",	"jsonl",
+					    "csv",   "tsv",  "bpftool", "prom"};
+	const char *like;
+
 	c->opts.format = render_by_name(word);
 	if (c->opts.format)
 		return -1;
+	like = select_nearest(word, names, BF_ARRAY_SIZE(names));
+	if (like)
+		return cli_usage("output \"%s\": not known; did you mean %s?",
+				 word, like);
 	return cli_usage("output \"%s\": not one of table, wide, json, jsonl, "
 			 "csv, tsv, bpftool, prom",
 			 word);
@@ -184,26 +284,39 @@ take_number(struct cli *c, int opt)
 	}
 }
 
+/* Names the option that getopt did not know, and the nearest. */
+static int
+unknown_option(const char *word)
+{
+	const char *names[BF_ARRAY_SIZE(table)], *like = NULL;
+
+	for (size_t i = 0; i < BF_ARRAY_SIZE(table); i++)
+		names[i] = table[i].option.name;
+	if (optopt && strncmp(word, "--", 2) != 0)
+		return cli_usage("option -%c: not known", optopt);
+	if (optopt)
+		return cli_usage("option %s: it takes no argument", word);
+	if (!strncmp(word, "--", 2))
+		like = select_nearest(word + 2, names, BF_ARRAY_SIZE(table));
+	return like ? cli_usage("option %s: not known; did you mean --%s?",
+				word, like)
+		    : cli_usage("option %s: not known", word);
+}
+
 static int
 take_option(struct cli *c, int opt, const char *word)
 {
 	switch (opt) {
-	case 'w':
-		return set_address(c, optarg);
 	case 'o':
 		return set_format(c, optarg);
 	case 'p':
-		c->opts.pretty = true;
-		c->opts.format = &render_bpftool;
-		return -1;
 	case 'j':
+		c->opts.pretty |= opt == 'p';
 		c->opts.format = &render_bpftool;
 		return -1;
 	case OPT_EXACT:
-		c->opts.fast = false;
-		return -1;
 	case OPT_FAST:
-		c->opts.fast = true;
+		c->opts.fast = opt == OPT_FAST;
 		return -1;
 	case OPT_ENGINE:
 		c->opts.engine = optarg;
@@ -225,20 +338,28 @@ take_option(struct cli *c, int opt, const char *word)
 	case OPT_TIMEOUT:
 	case OPT_CONNECT:
 		return take_number(c, opt);
-	case 'h':
-		print_help();
-		return fflush(stdout) ? CLI_INTERNAL : CLI_OK;
 	case 'V':
+		c->argc = 0;
 		return cmd_version(c);
 	case ':':
 		return cli_usage("option %s: it wants an argument", word);
 	default:
-		return cli_usage("option %s: not known", word);
+		return unknown_option(word);
 	}
 }
 
+static uint64_t
+option_bit(int opt)
+{
+	for (size_t i = 0; i < BF_ARRAY_SIZE(table); i++)
+		if (table[i].option.val == opt)
+			return 1ull << i;
+	return 0;
+}
+
+/* Returns: -1 go on, else the exit status; *seen has a bit per option. */
 static int
-parse_options(struct cli *c, int argc, char **argv)
+parse_options(struct cli *c, int argc, char **argv, uint64_t *seen)
 {
 	struct option options[BF_ARRAY_SIZE(table) + 1] = {0};
 	int opt, ret = -1;
@@ -247,24 +368,31 @@ parse_options(struct cli *c, int argc, char **argv)
 		options[i] = table[i].option;
 	opterr = 0;
 	while (ret < 0 && (opt = getopt_long(argc, argv, ":w:o:jphV", options,
-					     NULL)) != -1)
-		ret = take_option(c, opt, argv[optind - 1]);
+					     NULL)) != -1) {
+		if (opt == 'w')
+			ret = take_address(c, *seen & option_bit('w'));
+		else if (opt != 'h')
+			ret = take_option(c, opt, argv[optind - 1]);
+		*seen |= option_bit(opt);
+	}
 	c->argc = argc - optind;
 	c->argv = argv + optind;
 	return ret;
 }
 
+/* What the command line has not said. */
 static int
-take_environment(struct cli *c)
+take_environment(struct cli *c, uint64_t seen)
 {
 	const char *hosts = getenv("BPFLEET_HOSTS");
 	const char *timeout = getenv("BPFLEET_TIMEOUT");
 	uint64_t n = 0;
 	int ret = -1;
 
-	if (hosts && hosts[0])
+	if (hosts && hosts[0] && !(seen & option_bit('w')))
 		ret = set_address(c, hosts);
-	if (ret < 0 && timeout && timeout[0]) {
+	if (ret < 0 && timeout && timeout[0] &&
+	    !(seen & option_bit(OPT_TIMEOUT))) {
 		ret = set_number("BPFLEET_TIMEOUT", timeout, 86400, &n);
 		c->opts.timeout_ms = (uint32_t)n * 1000;
 	}
@@ -272,32 +400,58 @@ take_environment(struct cli *c)
 }
 
 static int
-run_command(struct cli *c)
+unknown_command(const char *verb)
 {
-	const char *verb;
+	const char *names[BF_ARRAY_SIZE(commands)], *like;
+
+	for (size_t i = 0; i < BF_ARRAY_SIZE(commands); i++)
+		names[i] = commands[i].name;
+	like = select_nearest(verb, names, BF_ARRAY_SIZE(names));
+	return like ? cli_usage("command \"%s\": not known; did you mean %s?",
+				verb, like)
+		    : cli_usage("command \"%s\": not known", verb);
+}
+
+/* Options that say nothing to this verb are mistakes. */
+static int
+check_options(const struct command *k, uint64_t seen)
+{
+	for (size_t i = 0; i < BF_ARRAY_SIZE(table); i++)
+		if ((seen >> i & 1) && !is_for(table[i].only, k->name))
+			return cli_usage("option --%s: not for %s, but for %s",
+					 table[i].option.name, k->name,
+					 table[i].only);
+	return -1;
+}
+
+static int
+run_command(struct cli *c, uint64_t seen)
+{
+	bool help = seen & option_bit('h');
+	const struct command *k;
+	int status;
 
 	if (c->argc && !strcmp(c->argv[0], "map")) {
 		c->argc--;
 		c->argv++;
 	}
+	if (c->argc && !strcmp(c->argv[0], "help")) {
+		help = true;
+		c->argc--;
+		c->argv++;
+	}
 	if (!c->argc)
-		return cli_usage("which command?");
-	verb = c->argv[0];
+		return help ? print_help(c->out, NULL)
+			    : cli_usage("which command?");
+	k = find_command(c->argv[0]);
+	if (!k)
+		return unknown_command(c->argv[0]);
+	if (help)
+		return print_help(c->out, k);
 	c->argc--;
 	c->argv++;
-	for (size_t i = 0; i < BF_ARRAY_SIZE(commands); i++)
-		if (!strcmp(commands[i].name, verb))
-			return commands[i].run(c);
-	if (!strcmp(verb, "help")) {
-		print_help();
-		return CLI_OK;
-	}
-	for (size_t i = 0; i < BF_ARRAY_SIZE(commands); i++)
-		if (verb[0] && commands[i].name[0] == verb[0])
-			return cli_usage("command \"%s\": not known; did you "
-					 "mean %s?",
-					 verb, commands[i].name);
-	return cli_usage("command \"%s\": not known", verb);
+	status = check_options(k, seen);
+	return status < 0 ? k->run(c) : status;
 }
 
 int
@@ -305,13 +459,15 @@ main(int argc, char **argv)
 {
 	static struct out out;
 	struct cli c = {.out = &out, .opts.format = &render_table};
+	uint64_t seen = 0;
 	int status;
 
-	status = take_environment(&c);
+	signal(SIGPIPE, SIG_IGN);
+	status = parse_options(&c, argc, argv, &seen);
+	if (status < 0 && !(seen & option_bit('h')))
+		status = take_environment(&c, seen);
 	if (status < 0)
-		status = parse_options(&c, argc, argv);
-	if (status < 0)
-		status = run_command(&c);
+		status = run_command(&c, seen);
 	out_flush(&out);
 	if (out.error) {
 		fprintf(stderr, "bpfleet: cannot write output: %s\n",

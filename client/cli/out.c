@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define CHUNK 4096u /* bytes turned to hex at a time */
+
 static const char digits[] = "0123456789abcdef";
 
 void
@@ -71,17 +73,34 @@ out_printf(struct out *o, const char *fmt, ...)
 }
 
 void
+out_uint(struct out *o, uint64_t n)
+{
+	char text[20];
+	size_t at = sizeof(text);
+
+	do {
+		text[--at] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n);
+	out_bytes(o, text + at, sizeof(text) - at);
+}
+
+void
 out_hex(struct out *o, const uint8_t *bytes, size_t n, char separator)
 {
-	for (size_t i = 0; i < n; i++) {
-		char *p = out_room(o, 3);
-		size_t used = 0;
+	while (n) {
+		size_t part = bf_min_u64(n, CHUNK);
+		char *begin = out_room(o, part * 3), *p = begin;
 
-		if (i && separator)
-			p[used++] = separator;
-		p[used++] = digits[bytes[i] >> 4];
-		p[used++] = digits[bytes[i] & 15];
-		out_took(o, used);
+		for (size_t i = 0; i < part; i++) {
+			*p++ = digits[bytes[i] >> 4];
+			*p++ = digits[bytes[i] & 15];
+			if (separator && (i + 1 < n))
+				*p++ = separator;
+		}
+		out_took(o, (size_t)(p - begin));
+		bytes += part;
+		n -= part;
 	}
 }
 
@@ -89,19 +108,19 @@ void
 out_hex_array(struct out *o, const uint8_t *bytes, size_t n)
 {
 	out_char(o, '[');
-	for (size_t i = 0; i < n; i++) {
-		char *p = out_room(o, 7);
-		size_t used = 0;
+	while (n) {
+		size_t part = bf_min_u64(n, CHUNK);
+		char *begin = out_room(o, part * 7), *p = begin;
 
-		if (i)
-			p[used++] = ',';
-		p[used] = '"';
-		p[used + 1] = '0';
-		p[used + 2] = 'x';
-		p[used + 3] = digits[bytes[i] >> 4];
-		p[used + 4] = digits[bytes[i] & 15];
-		p[used + 5] = '"';
-		out_took(o, used + 6);
+		for (size_t i = 0; i < part; i++) {
+			memcpy(p, "\"0x..\",", 7);
+			p[3] = digits[bytes[i] >> 4];
+			p[4] = digits[bytes[i] & 15];
+			p += 7;
+		}
+		bytes += part;
+		n -= part;
+		out_took(o, (size_t)(p - begin) - !n);
 	}
 }
 
@@ -127,14 +146,49 @@ utf8_len(const unsigned char *s)
 }
 
 void
-out_json_string(struct out *o, const char *text)
+out_text(struct out *o, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
 
-	out_char(o, '"');
 	while (*s) {
 		size_t n = utf8_len(s);
+		bool c1 = n == 2 && s[0] == 0xc2 && s[1] < 0xa0;
 
+		if (*s < 0x20 || *s == 0x7f || c1 || !n) {
+			out_printf(o, "\\x%02x", *s);
+			n = 1;
+		} else {
+			out_bytes(o, (const char *)s, n);
+		}
+		s += n;
+	}
+}
+
+/* Bytes from s that JSON takes as they are, and that are ASCII. */
+static size_t
+plain_len(const unsigned char *s)
+{
+	size_t n = 0;
+
+	while (s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
+		n++;
+	return n;
+}
+
+void
+out_json_string(struct out *o, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t n;
+
+	out_char(o, '"');
+	for (;;) {
+		n = plain_len(s);
+		out_bytes(o, (const char *)s, n);
+		s += n;
+		if (!*s)
+			break;
+		n = utf8_len(s);
 		if (*s == '"' || *s == '\\') {
 			out_char(o, '\\');
 			out_char(o, (char)*s);

@@ -20,6 +20,9 @@ struct out {
 void out_flush(struct out *o);
 void out_bytes(struct out *o, const char *bytes, size_t n);
 void out_str(struct out *o, const char *s);
+void out_uint(struct out *o, uint64_t n);
+/* Text from elsewhere for a terminal: control bytes are shown as \xNN. */
+void out_text(struct out *o, const char *s);
 void out_printf(struct out *o, const char *fmt, ...) BF_PRINTF(2, 3);
 /* Room for n <= OUT_BYTES bytes; out_took() says how many were used. */
 char *out_room(struct out *o, size_t n);

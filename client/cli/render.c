@@ -20,6 +20,30 @@ render_by_name(const char *name)
 	return NULL;
 }
 
+const char *
+render_status(int code, uint64_t n)
+{
+	static const struct {
+		int code;
+		const char *word;
+	} words[] = {
+		{0, "ok"},
+		{BPFLEET_ENOMAP, "not found"},
+		{BPFLEET_ENOKEY, "not found"},
+		{BPFLEET_EDENIED, "denied"},
+		{BPFLEET_EPERMISSION, "denied"},
+		{BPFLEET_ETIMEOUT, "timeout"},
+		{BPFLEET_EUNREACHABLE, "unreachable"},
+	};
+
+	if (code && n)
+		return "partial";
+	for (size_t i = 0; i < BF_ARRAY_SIZE(words); i++)
+		if (words[i].code == (code < 0 ? -code : code))
+			return words[i].word;
+	return "error";
+}
+
 uint64_t
 render_integer(const uint8_t *bytes, uint32_t size)
 {
@@ -86,6 +110,12 @@ static const char *const prog_types[] = {
 	"netfilter",
 };
 
+const char *
+render_prog_type(uint32_t type)
+{
+	return type < BF_ARRAY_SIZE(prog_types) ? prog_types[type] : NULL;
+}
+
 void
 render_map_head(struct json *j, const struct bpfleet_map *map, bool native)
 {
@@ -102,6 +132,19 @@ render_map_head(struct json *j, const struct bpfleet_map *map, bool native)
 	uint_member(j, "flags", map->flags);
 }
 
+static void
+engine_object(struct json *j, const struct bpfleet_engine *e)
+{
+	json_open(j, '{');
+	json_name(j, "name");
+	json_string(j, e->name);
+	json_name(j, "usable");
+	json_bool(j, e->usable);
+	json_name(j, "why");
+	json_string(j, e->why);
+	json_close(j, '}');
+}
+
 void
 render_map_members(struct json *j, const struct bpfleet_map *map, bool native)
 {
@@ -113,8 +156,8 @@ render_map_members(struct json *j, const struct bpfleet_map *map, bool native)
 		uint_member(j, "bytes_memlock", map->memlock_bytes);
 	if (map->has_owner) {
 		json_name(j, "owner_prog_type");
-		if (map->owner_prog_type < BF_ARRAY_SIZE(prog_types))
-			json_string(j, prog_types[map->owner_prog_type]);
+		if (render_prog_type(map->owner_prog_type))
+			json_string(j, render_prog_type(map->owner_prog_type));
 		else
 			json_uint(j, map->owner_prog_type);
 		json_name(j, "owner_jited");
@@ -132,4 +175,15 @@ render_map_members(struct json *j, const struct bpfleet_map *map, bool native)
 	json_close(j, ']');
 	json_name(j, "unreadable");
 	json_string(j, map->unreadable);
+	if (map->error) {
+		json_name(j, "error");
+		json_string(j, bpfleet_strerror(map->error));
+	}
+	if (!map->n_engines)
+		return;
+	json_name(j, "engines");
+	json_open(j, '[');
+	for (size_t i = 0; i < map->n_engines; i++)
+		engine_object(j, &map->engines[i]);
+	json_close(j, ']');
 }

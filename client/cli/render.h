@@ -35,9 +35,12 @@ struct renderer {
 	const char *(*refuse)(const struct bpfleet_map *map);
 	void (*begin)(struct render *r);
 	void (*map_begin)(struct render *r, const struct bpfleet_map *map);
-	/* The first n entries of the page. */
+	/* The first n entries of the page; without keys if key_size is 0. */
 	void (*page)(struct render *r, const struct bpfleet_map *map,
 		     const struct bpfleet_page *page, uint32_t n);
+	/* A key that was asked for and is not there. */
+	void (*missing)(struct render *r, const struct bpfleet_map *map,
+			const uint8_t *key, uint32_t key_size);
 	void (*map_end)(struct render *r, const struct bpfleet_map *map,
 			const struct render_end *end);
 	void (*end)(struct render *r);
@@ -49,6 +52,9 @@ extern const struct renderer render_table, render_wide, render_json,
 /* NULL if there is no such format. */
 const struct renderer *render_by_name(const char *name);
 
+/* "ok", "partial" with n entries, or what the failure is called. */
+const char *render_status(int code, uint64_t n);
+
 /* Is a value of this size shown as an integer? */
 static inline bool
 render_is_integer(uint32_t size)
@@ -58,6 +64,11 @@ render_is_integer(uint32_t size)
 
 /* The integer in 1, 2, 4 or 8 bytes of this machine's byte order. */
 uint64_t render_integer(const uint8_t *bytes, uint32_t size);
+
+/* A field of text for csv (quoted) or tsv. */
+void render_csv_text(struct out *o, const char *s, char separator);
+/* bpftool's word for a type of program; NULL if unknown. */
+const char *render_prog_type(uint32_t type);
 
 /* id, type, name and flags alone. */
 void render_map_head(struct json *j, const struct bpfleet_map *map,

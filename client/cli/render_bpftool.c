@@ -55,6 +55,16 @@ page(struct render *r, const struct bpfleet_map *map,
 	}
 }
 
+static void
+missing(struct render *r, const struct bpfleet_map *map, const uint8_t *key,
+	uint32_t key_size)
+{
+	(void)map;
+	(void)key;
+	(void)key_size;
+	json_null(&r->json);
+}
+
 /* Several maps of one name are objects, their entries the elements. */
 static void
 map_begin(struct render *r, const struct bpfleet_map *map)
@@ -92,6 +102,7 @@ const struct renderer render_bpftool = {
 	.begin = begin,
 	.map_begin = map_begin,
 	.page = page,
+	.missing = missing,
 	.map_end = map_end,
 	.end = end,
 };

@@ -1,44 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * render_csv - csv and tsv, a line for every key and CPU; and Prometheus text
+ * render_csv - csv and tsv, a line for every key and CPU
  *
  * Nothing in these lines needs quoting but names, which are quoted.
  */
 #include "client/cli/render.h"
 
-#include <inttypes.h>
-
 static void
 datum(struct render *r, const uint8_t *bytes, uint32_t size)
 {
 	if (render_is_integer(size))
-		out_printf(r->out, "%" PRIu64, render_integer(bytes, size));
+		out_uint(r->out, render_integer(bytes, size));
 	else
 		out_hex(r->out, bytes, size, ' ');
 }
 
 /* A field of text: quoted, with quotes doubled and line breaks shown. */
-static void
-text_field(struct render *r, const char *s, char separator)
+void
+render_csv_text(struct out *o, const char *s, char separator)
 {
 	if (separator == ',')
-		out_char(r->out, '"');
+		out_char(o, '"');
 	for (; *s; s++) {
 		if (*s == '"' && separator == ',')
-			out_char(r->out, '"');
-		if ((unsigned char)*s < 0x20)
-			out_printf(r->out, "\\x%02x", (unsigned)*s);
+			out_char(o, '"');
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			out_printf(o, "\\x%02x", (unsigned)*s);
 		else
-			out_char(r->out, *s);
+			out_char(o, *s);
 	}
 	if (separator == ',')
-		out_char(r->out, '"');
+		out_char(o, '"');
 }
 
 static void
 header(struct render *r, char c)
 {
 	out_printf(r->out, "host%cmap%cid%ckey%ccpu%cvalue\n", c, c, c, c, c);
+}
+
+/* The columns before the value. */
+static void
+row_head(struct render *r, const struct bpfleet_map *map, const uint8_t *key,
+	 uint32_t key_size, char c)
+{
+	render_csv_text(r->out, r->host->name, c);
+	out_char(r->out, c);
+	render_csv_text(r->out, map->name, c);
+	out_char(r->out, c);
+	out_uint(r->out, map->id);
+	out_char(r->out, c);
+	datum(r, key, key_size);
+	out_char(r->out, c);
 }
 
 static void
@@ -48,16 +61,12 @@ rows(struct render *r, const struct bpfleet_map *map,
 	const uint8_t *value = p->values;
 
 	for (uint32_t i = 0; i < n; i++) {
+		const uint8_t *key = p->keys + (size_t)i * p->key_size;
+
 		for (uint32_t cpu = 0; cpu < p->n_slots; cpu++) {
-			text_field(r, r->host->name, c);
-			out_char(r->out, c);
-			text_field(r, map->name, c);
-			out_printf(r->out, "%c%u%c", c, map->id, c);
-			datum(r, p->keys + (size_t)i * p->key_size,
-			      p->key_size);
-			out_char(r->out, c);
+			row_head(r, map, key, p->key_size, c);
 			if (p->n_slots > 1)
-				out_printf(r->out, "%u", cpu);
+				out_uint(r->out, cpu);
 			out_char(r->out, c);
 			datum(r, value, p->value_size);
 			out_char(r->out, '\n');
@@ -79,6 +88,15 @@ csv_page(struct render *r, const struct bpfleet_map *map,
 	rows(r, map, p, n, ',');
 }
 
+/* A row whose value is empty; no value that was read is. */
+static void
+csv_missing(struct render *r, const struct bpfleet_map *map, const uint8_t *key,
+	    uint32_t key_size)
+{
+	row_head(r, map, key, key_size, ',');
+	out_bytes(r->out, ",\n", 2);
+}
+
 static void
 tsv_begin(struct render *r)
 {
@@ -92,59 +110,25 @@ tsv_page(struct render *r, const struct bpfleet_map *map,
 	rows(r, map, p, n, '\t');
 }
 
-static const char *
-prom_refuse(const struct bpfleet_map *map)
-{
-	if (render_is_integer(map->value_size))
-		return NULL;
-	return "prom shows only values of 1, 2, 4 or 8 bytes";
-}
-
+/* A row whose value is empty; no value that was read is. */
 static void
-prom_begin(struct render *r)
+tsv_missing(struct render *r, const struct bpfleet_map *map, const uint8_t *key,
+	    uint32_t key_size)
 {
-	out_str(r->out, "# TYPE bpfleet_map_value untyped\n");
-}
-
-static void
-prom_page(struct render *r, const struct bpfleet_map *map,
-	  const struct bpfleet_page *p, uint32_t n)
-{
-	const uint8_t *value = p->values;
-
-	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t cpu = 0; cpu < p->n_slots; cpu++) {
-			out_str(r->out, "bpfleet_map_value{host=");
-			out_json_string(r->out, r->host->name);
-			out_str(r->out, ",map=");
-			out_json_string(r->out, map->name);
-			out_printf(r->out, ",id=\"%u\",key=\"", map->id);
-			datum(r, p->keys + (size_t)i * p->key_size,
-			      p->key_size);
-			if (p->n_slots > 1)
-				out_printf(r->out, "\",cpu=\"%u", cpu);
-			out_printf(r->out, "\"} %" PRIu64 "\n",
-				   render_integer(value, p->value_size));
-			value += p->slot_size;
-		}
-	}
+	row_head(r, map, key, key_size, '\t');
+	out_bytes(r->out, "\t\n", 2);
 }
 
 const struct renderer render_csv = {
 	.name = "csv",
 	.begin = csv_begin,
 	.page = csv_page,
+	.missing = csv_missing,
 };
 
 const struct renderer render_tsv = {
 	.name = "tsv",
 	.begin = tsv_begin,
 	.page = tsv_page,
-};
-
-const struct renderer render_prom = {
-	.name = "prom",
-	.refuse = prom_refuse,
-	.begin = prom_begin,
-	.page = prom_page,
+	.missing = tsv_missing,
 };

@@ -21,8 +21,10 @@ entry(struct json *j, const uint8_t *key, const struct bpfleet_page *p,
 {
 	bool per_cpu = p->n_slots > 1 || p->slot_size != p->value_size;
 
-	json_name(j, "key");
-	datum(j, key, p->key_size);
+	if (p->key_size) {
+		json_name(j, "key");
+		datum(j, key, p->key_size);
+	}
 	json_name(j, per_cpu ? "values" : "value");
 	if (per_cpu)
 		json_open(j, '[');
@@ -72,12 +74,39 @@ page(struct render *r, const struct bpfleet_map *map,
 	}
 }
 
-static const char *
-status_word(const struct render_end *e)
+/* As an entry whose value is null: an answer, not an omission. */
+static void
+missing_entry(struct json *j, const uint8_t *key, uint32_t key_size)
 {
-	if (!e->code)
-		return e->coherence == BPFLEET_INCOMPLETE ? "partial" : "ok";
-	return e->n ? "partial" : "error";
+	if (key_size) {
+		json_name(j, "key");
+		datum(j, key, key_size);
+	}
+	json_name(j, "value");
+	json_null(j);
+}
+
+static void
+missing(struct render *r, const struct bpfleet_map *map, const uint8_t *key,
+	uint32_t key_size)
+{
+	(void)map;
+	json_open(&r->json, '{');
+	missing_entry(&r->json, key, key_size);
+	json_close(&r->json, '}');
+}
+
+/* A dump that broke off is not exact, and one that read nothing is nothing. */
+static void
+coherence(struct json *j, const struct render_end *e)
+{
+	bool failed = e->code && e->code != -BPFLEET_ENOKEY;
+
+	if (failed && !e->n)
+		json_null(j);
+	else
+		json_string(j, bpfleet_coherence_str(failed ? BPFLEET_INCOMPLETE
+							    : e->coherence));
 }
 
 static void
@@ -89,7 +118,10 @@ map_end(struct render *r, const struct bpfleet_map *map,
 	(void)map;
 	json_close(j, ']');
 	json_name(j, "status");
-	json_string(j, status_word(e));
+	if (!e->code && e->coherence == BPFLEET_INCOMPLETE)
+		json_string(j, "partial");
+	else
+		json_string(j, render_status(e->code, e->n));
 	json_name(j, "error");
 	json_string(j, e->message);
 	json_name(j, "code");
@@ -97,7 +129,7 @@ map_end(struct render *r, const struct bpfleet_map *map,
 	json_name(j, "latency_ms");
 	json_ms(j, r->host->latency_ns);
 	json_name(j, "coherence");
-	json_string(j, bpfleet_coherence_str(e->coherence));
+	coherence(j, e);
 	json_name(j, "restarts");
 	json_uint(j, e->restarts);
 	json_name(j, "skipped");
@@ -129,27 +161,33 @@ const struct renderer render_json = {
 	.begin = begin,
 	.map_begin = map_begin,
 	.page = page,
+	.missing = missing,
 	.map_end = map_end,
 	.end = end,
 };
+
+static void
+lines_open(struct json *j, struct render *r, const struct bpfleet_map *map)
+{
+	json_init(j, r->out, false);
+	json_open(j, '{');
+	json_name(j, "host");
+	json_string(j, r->host->name);
+	json_name(j, "map");
+	json_string(j, map->name);
+	json_name(j, "id");
+	json_uint(j, map->id);
+}
 
 static void
 lines_page(struct render *r, const struct bpfleet_map *map,
 	   const struct bpfleet_page *p, uint32_t n)
 {
 	size_t value_bytes = (size_t)p->n_slots * p->slot_size;
+	struct json j;
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct json j;
-
-		json_init(&j, r->out, false);
-		json_open(&j, '{');
-		json_name(&j, "host");
-		json_string(&j, r->host->name);
-		json_name(&j, "map");
-		json_string(&j, map->name);
-		json_name(&j, "id");
-		json_uint(&j, map->id);
+		lines_open(&j, r, map);
 		entry(&j, p->keys + (size_t)i * p->key_size, p,
 		      p->values + i * value_bytes);
 		json_close(&j, '}');
@@ -157,7 +195,20 @@ lines_page(struct render *r, const struct bpfleet_map *map,
 	}
 }
 
+static void
+lines_missing(struct render *r, const struct bpfleet_map *map,
+	      const uint8_t *key, uint32_t key_size)
+{
+	struct json j;
+
+	lines_open(&j, r, map);
+	missing_entry(&j, key, key_size);
+	json_close(&j, '}');
+	out_char(r->out, '\n');
+}
+
 const struct renderer render_jsonl = {
 	.name = "jsonl",
 	.page = lines_page,
+	.missing = lines_missing,
 };

@@ -5,7 +5,6 @@
 #include "client/cli/render.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define HEX_SHOWN 32u /* bytes of a long key or value, unless wide */
 
@@ -13,12 +12,9 @@ static void
 datum(struct render *r, const uint8_t *bytes, uint32_t size)
 {
 	uint32_t shown = r->wide ? size : (uint32_t)bf_min_u64(size, HEX_SHOWN);
-	char text[32];
 
 	if (render_is_integer(size)) {
-		snprintf(text, sizeof(text), "%" PRIu64,
-			 render_integer(bytes, size));
-		out_str(r->out, text);
+		out_uint(r->out, render_integer(bytes, size));
 		return;
 	}
 	out_hex(r->out, bytes, shown, ' ');
@@ -29,12 +25,35 @@ datum(struct render *r, const uint8_t *bytes, uint32_t size)
 static void
 map_begin(struct render *r, const struct bpfleet_map *map)
 {
-	if (r->many)
-		out_printf(r->out, "%s# map id %u  %s  %s\n",
-			   r->n_maps ? "\n" : "", map->id, map->type_name,
-			   map->name[0] ? map->name : "-");
-	out_str(r->out, r->wide && map->n_slots > 1 ? "KEY\tCPU\tVALUE\n"
-						    : "KEY\tVALUE\n");
+	if (r->many) {
+		out_printf(r->out, "%s# map id %u  ", r->n_maps ? "\n" : "",
+			   map->id);
+		out_text(r->out, map->type_name);
+		out_str(r->out, "  ");
+		out_text(r->out, map->name[0] ? map->name : "-");
+		out_char(r->out, '\n');
+	}
+	out_str(r->out, map->key_size ? "KEY\t" : "");
+	out_str(r->out, r->wide && map->n_slots > 1 ? "CPU\t" : "");
+	out_str(r->out, "VALUE\n");
+}
+
+static void
+key_cell(struct render *r, const uint8_t *key, uint32_t key_size)
+{
+	if (!key_size)
+		return;
+	datum(r, key, key_size);
+	out_char(r->out, '\t');
+}
+
+static void
+missing(struct render *r, const struct bpfleet_map *map, const uint8_t *key,
+	uint32_t key_size)
+{
+	key_cell(r, key, key_size);
+	out_str(r->out, r->wide && map->n_slots > 1 ? "\t" : "");
+	out_str(r->out, key_size ? "not found\n" : "empty\n");
 }
 
 static void
@@ -49,10 +68,11 @@ page(struct render *r, const struct bpfleet_map *map,
 
 		for (uint32_t cpu = 0; cpu < p->n_slots; cpu++) {
 			if (!cpu || r->wide)
-				datum(r, key, p->key_size);
+				key_cell(r, key, p->key_size);
+			else
+				out_str(r->out, " | ");
 			if (r->wide && p->n_slots > 1)
-				out_printf(r->out, "\t%u", cpu);
-			out_str(r->out, !cpu || r->wide ? "\t" : " | ");
+				out_printf(r->out, "%u\t", cpu);
 			datum(r, value, p->value_size);
 			value += p->slot_size;
 			if (r->wide)
@@ -67,10 +87,12 @@ const struct renderer render_table = {
 	.name = "table",
 	.map_begin = map_begin,
 	.page = page,
+	.missing = missing,
 };
 
 const struct renderer render_wide = {
 	.name = "wide",
 	.map_begin = map_begin,
 	.page = page,
+	.missing = missing,
 };

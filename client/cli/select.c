@@ -4,6 +4,8 @@
  */
 #include "client/cli/select.h"
 
+#include "common/nearest.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -35,30 +37,87 @@ set_selector(char *out, const char *kind, const char *rest, const char **why)
 	return 0;
 }
 
+/* A name that would read as another kind of selector. */
+static bool
+is_special(const char *name)
+{
+	return !strncmp(name, "id:", 3) || !strncmp(name, "pin:", 4) ||
+	       !strncmp(name, "name:", 5);
+}
+
+static int
+set_id(char *out, const char *word, const char **why)
+{
+	uint64_t id;
+
+	if (select_number(&id, word, 1, UINT32_MAX)) {
+		*why = "the id of a map is a number above 0";
+		return -1;
+	}
+	snprintf(out, SELECT_MAX, "id:%u", (unsigned)id);
+	return 0;
+}
+
+/* The word after id, name or pinned. */
+static int
+set_pair(char *out, const char *kind, const char *word, const char **why)
+{
+	if (!strcmp(kind, "id"))
+		return set_id(out, word, why);
+	if (!strcmp(kind, "pinned"))
+		return set_selector(out, "pin:", word, why);
+	return set_selector(out, is_special(word) ? "name:" : "", word, why);
+}
+
 int
 select_map(char selector[SELECT_MAX], int argc, char **argv, const char **why)
 {
-	static const struct {
-		const char *word, *kind;
-	} pairs[] = {{"id", "id:"}, {"name", ""}, {"pinned", "pin:"}};
+	static const char *const kinds[] = {"id", "name", "pinned"};
 
 	if (argc < 1) {
 		*why = "which map? (id N, name NAME or pinned PATH)";
 		return -1;
 	}
-	for (size_t i = 0; i < BF_ARRAY_SIZE(pairs); i++) {
-		if (strcmp(argv[0], pairs[i].word) != 0)
+	for (size_t i = 0; i < BF_ARRAY_SIZE(kinds); i++) {
+		if (strcmp(argv[0], kinds[i]) != 0)
 			continue;
 		if (argc < 2) {
 			*why = "which map? id, name and pinned want a word "
 			       "after them";
 			return -1;
 		}
-		return set_selector(selector, pairs[i].kind, argv[1], why) < 0
-			       ? -1
-			       : 2;
+		return set_pair(selector, kinds[i], argv[1], why) ? -1 : 2;
 	}
-	return set_selector(selector, "", argv[0], why) < 0 ? -1 : 1;
+	if (!strncmp(argv[0], "id:", 3))
+		return set_id(selector, argv[0] + 3, why) ? -1 : 1;
+	return set_selector(selector, "", argv[0], why) ? -1 : 1;
+}
+
+const char *
+select_name(const char *selector)
+{
+	if (!strncmp(selector, "id:", 3) || !strncmp(selector, "pin:", 4))
+		return NULL;
+	if (strncmp(selector, "name:", 5) != 0)
+		return selector;
+	return strpbrk(selector + 5, "*?[\\") ? NULL : selector + 5;
+}
+
+const char *
+select_nearest(const char *word, const char *const *words, size_t n)
+{
+	const char *best = NULL;
+	size_t best_d = 3, d;
+
+	for (size_t i = 0; word[0] && i < n; i++) {
+		d = bf_nearest_distance(word, words[i]);
+		/* Nothing of the word may be left but its length. */
+		if (d < best_d && d < strlen(words[i])) {
+			best = words[i];
+			best_d = d;
+		}
+	}
+	return best;
 }
 
 static int

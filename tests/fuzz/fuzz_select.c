@@ -29,10 +29,12 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	for (char *w = strtok_r(text, " ", &save); w && n < WORDS_MAX;
 	     w = strtok_r(NULL, " ", &save))
 		words[n++] = w;
-	select_map(selector, n, words, &why);
+	if (select_map(selector, n, words, &why) > 0)
+		select_name(selector);
 	select_keys(&keys, n, words, &why);
 	free(keys.bytes);
 	if (n) {
+		select_nearest(words[0], (const char *const *)words, (size_t)n);
 		select_hex(hex, sizeof(hex), words[0]);
 		select_number(&number, words[0], 0, UINT64_MAX);
 	}

@@ -72,6 +72,12 @@ test_bad_keys(void **state)
 	free(k.bytes);
 	assert_int_equal(KEYS(&k, "key", "1", "value", "1"), -1);
 	free(k.bytes);
+	assert_int_equal(KEYS(&k, "key", "hex"), -1);
+	free(k.bytes);
+	assert_int_equal(KEYS(&k, "key", "hex", "0x"), -1);
+	free(k.bytes);
+	assert_int_equal(KEYS(&k, "value", "hex", "0x1ff"), -1);
+	free(k.bytes);
 }
 
 static void
@@ -95,6 +101,77 @@ test_maps(void **state)
 	assert_string_equal(out, "name:flow*");
 	assert_int_equal(select_map(out, 0, by_id, &why), -1);
 	assert_int_equal(select_map(out, 1, by_id, &why), -1);
+}
+
+static void
+test_map_kinds(void **state)
+{
+	char id[] = "id", name[] = "name", zero[] = "0", word[] = "abc";
+	char octal[] = "id:0", big[] = "id:4294967296", good[] = "id:7";
+	char odd[] = "pin:x";
+	char *by_zero[] = {id, zero}, *by_word[] = {id, word};
+	char *by_octal[] = {octal}, *by_big[] = {big}, *by_good[] = {good};
+	char *by_odd[] = {name, odd};
+	char out[SELECT_MAX];
+	const char *why = NULL;
+
+	(void)state;
+	assert_int_equal(select_map(out, 2, by_zero, &why), -1);
+	assert_int_equal(select_map(out, 2, by_word, &why), -1);
+	assert_int_equal(select_map(out, 1, by_octal, &why), -1);
+	assert_int_equal(select_map(out, 1, by_big, &why), -1);
+	assert_non_null(why);
+	assert_int_equal(select_map(out, 1, by_good, &why), 1);
+	assert_string_equal(out, "id:7");
+	/* After the word name, everything is a name. */
+	assert_int_equal(select_map(out, 2, by_odd, &why), 2);
+	assert_string_equal(out, "name:pin:x");
+}
+
+static void
+test_too_long(void **state)
+{
+	static char path[SELECT_MAX + 8];
+	char pinned[] = "pinned", empty[] = "";
+	char *by_path[] = {pinned, path}, *by_empty[] = {pinned, empty};
+	char out[SELECT_MAX];
+	const char *why = NULL;
+
+	(void)state;
+	memset(path, '/', sizeof(path) - 1);
+	assert_int_equal(select_map(out, 2, by_path, &why), -1);
+	path[SELECT_MAX - 5] = '\0';
+	assert_int_equal(select_map(out, 2, by_path, &why), 2);
+	assert_int_equal(strlen(out), SELECT_MAX - 1);
+	assert_int_equal(select_map(out, 2, by_empty, &why), -1);
+}
+
+static void
+test_names(void **state)
+{
+	(void)state;
+	assert_null(select_name("id:3"));
+	assert_null(select_name("pin:/a"));
+	assert_null(select_name("name:flow*"));
+	assert_string_equal(select_name("name:flows"), "flows");
+	assert_string_equal(select_name("flow*"), "flow*");
+}
+
+static void
+test_nearest(void **state)
+{
+	static const char *const words[] = {"list", "lookup", "dump"};
+	char longest[200];
+
+	(void)state;
+	memset(longest, 'a', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_string_equal(select_nearest("lis", words, 3), "list");
+	assert_string_equal(select_nearest("dmup", words, 3), "dump");
+	assert_string_equal(select_nearest("look", words, 3), "lookup");
+	assert_null(select_nearest("", words, 3));
+	assert_null(select_nearest("zzzz", words, 3));
+	assert_null(select_nearest(longest, words, 3));
 }
 
 static void
@@ -124,6 +201,10 @@ main(void)
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_bad_keys),
 		cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_map_kinds),
+		cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_nearest),
 		cmocka_unit_test(test_hex_and_numbers),
 	};
 
