@@ -55,8 +55,9 @@ bpfleet_dump_open(struct bpfleet_dump **out, struct bpfleet *b,
 		ret = bf_session_ref(&ref, b, map, err);
 	if (ret)
 		return ret;
-	if (o.cursor_len > BF_CURSOR_MAX || o.coherence < 0 ||
-	    o.coherence > BPFLEET_FAST || (o.engine && strlen(o.engine) > 32)) {
+	if (o.cursor_len > BF_CURSOR_MAX || (o.cursor_len && !o.cursor) ||
+	    o.coherence < 0 || o.coherence > BPFLEET_FAST ||
+	    (o.engine && strlen(o.engine) > 32)) {
 		bf_err_set(&e, BF_EARGUMENT,
 			   "dump: a cursor, engine or coherence that cannot "
 			   "be");
@@ -140,10 +141,8 @@ check_reply(struct bpfleet_dump *d, struct bf_err *e)
 {
 	const struct bf_page *p = &d->reply.page;
 
-	if (d->req.map.id && p->map_id != d->req.map.id)
-		return bf_err_set(e, BF_EREPLACED,
-				  "the agent answered for map id %u, not %u",
-				  p->map_id, d->req.map.id);
+	if (bf_session_same_map(&d->req.map, p->map_id, e))
+		return -BF_EREPLACED;
 	if (p->n && d->reply.count_only != d->req.count_only)
 		return bf_err_set(e, BF_EPROTO,
 				  "columns where none belong, or none");
@@ -161,9 +160,15 @@ receive(struct bpfleet_dump *d, struct bpfleet_error *err)
 	bf_session_call_fini(&d->call);
 	d->started = false;
 	if (ret == -BPFLEET_ENOMAP && d->req.cursor_len) {
-		bf_err_set(&e, BF_EGONE,
-			   "map id %u: it was freed during the dump",
-			   d->req.map.id);
+		if (d->req.map.pin)
+			bf_err_set(&e, BF_EGONE,
+				   "map at %.300s: it or its pin went away "
+				   "during the dump",
+				   d->req.map.pin);
+		else
+			bf_err_set(&e, BF_EGONE,
+				   "map id %u: it was freed during the dump",
+				   d->req.map.id);
 		return bf_session_error(d->b, err, &e);
 	}
 	if (ret)

@@ -4,6 +4,8 @@
  */
 #include "client/lib/session.h"
 
+#include "common/nearest.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,8 +145,11 @@ append_reply(struct bpfleet_maps *list, const struct bf_list_reply *reply)
 			return -ENOMEM;
 		list->n++;
 	}
-	if (reply->limits[0] && !list->limits)
+	if (reply->limits[0] && !list->limits) {
 		list->limits = strdup(reply->limits);
+		if (!list->limits)
+			return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -239,15 +244,21 @@ bpfleet_map_show(struct bpfleet_maps **out, struct bpfleet *b,
 		ret = bf_session_error(b, err, &e);
 		goto out;
 	}
-	ret = no_memory(b, err);
 	if (keep_owner(list, reply.owner)) {
 		bf_codec_free(reply.owner);
+		ret = no_memory(b, err);
+		goto out;
+	}
+	if (bf_session_same_map(&req.map, reply.map.info.id, &e)) {
+		ret = bf_session_error(b, err, &e);
 		goto out;
 	}
 	list->maps = calloc(1, sizeof(*list->maps));
 	list->engines = calloc(reply.n_engines + 1, sizeof(*list->engines));
-	if (!list->maps || !list->engines || add_map(list->maps, &reply.map))
+	if (!list->maps || !list->engines || add_map(list->maps, &reply.map)) {
+		ret = no_memory(b, err);
 		goto out;
+	}
 	list->n = 1;
 	for (size_t i = 0; i < reply.n_engines; i++)
 		list->engines[i] = (struct bpfleet_engine){
@@ -259,7 +270,6 @@ bpfleet_map_show(struct bpfleet_maps **out, struct bpfleet *b,
 	list->maps->n_engines = reply.n_engines;
 	*out = list;
 	list = NULL;
-	ret = 0;
 out:
 	bf_session_answer_fini(&answer);
 	bf_session_call_fini(&call);
@@ -281,55 +291,27 @@ escape_glob(char *out, const char *name)
 	*out = '\0';
 }
 
-static size_t
-distance(const char *a, const char *b)
-{
-	size_t row[BF_NAME_MAX + 2];
-	size_t n = strlen(b);
-
-	for (size_t j = 0; j <= n; j++)
-		row[j] = j;
-	for (size_t i = 1; a[i - 1]; i++) {
-		size_t corner = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= n; j++) {
-			size_t best = corner + (a[i - 1] != b[j - 1]);
-
-			corner = row[j];
-			best = bf_min_u64(best, row[j] + 1);
-			row[j] = bf_min_u64(best, row[j - 1] + 1);
-		}
-	}
-	return row[n];
-}
-
 /* The name of a map that is most like the one nobody has, or NULL. */
 static const char *
 nearest(const struct bpfleet_maps *all, const char *name)
 {
 	const char *best = NULL;
-	size_t best_d = 4;
+	size_t best_d = 4, d;
 
 	for (size_t i = 0; i < all->n; i++) {
-		const char *other = all->maps[i].name;
-		size_t d;
-
-		if (!other[0])
-			continue;
-		d = distance(name, other);
-		if (!strncmp(name, other, strlen(name)))
-			d = 1;
-		if (d < best_d) {
-			best = other;
+		d = bf_nearest_distance(name, all->maps[i].name);
+		if (all->maps[i].name[0] && d < best_d) {
+			best = all->maps[i].name;
 			best_d = d;
 		}
 	}
 	return best;
 }
 
+/* asked: the name or pattern as the caller gave it; name: at most 15 bytes. */
 static int
-not_found(struct bpfleet *b, const char *name, struct bpfleet_error *err)
+not_found(struct bpfleet *b, const char *asked, const char *name,
+	  struct bpfleet_error *err)
 {
 	struct bpfleet_maps *all = NULL;
 	const char *like;
@@ -341,8 +323,9 @@ not_found(struct bpfleet *b, const char *name, struct bpfleet_error *err)
 		return ret;
 	like = nearest(all, name);
 	bf_err_set(&e, BF_ENOMAP,
-		   "map \"%s\": not found on %s (%zu maps visible%s%s%s%s%s)",
-		   name, b->host.name, all->n, like ? "; did you mean \"" : "",
+		   "map \"%.200s\": not found on %.64s (%zu maps "
+		   "visible%s%s%s%s%s)",
+		   asked, b->host.name, all->n, like ? "; did you mean \"" : "",
 		   like ? like : "", like ? "\"?" : "", all->limits ? "; " : "",
 		   all->limits ? all->limits : "");
 	ret = bf_session_error(b, err, &e);
@@ -352,8 +335,9 @@ not_found(struct bpfleet *b, const char *name, struct bpfleet_error *err)
 
 static int
 find_by_name(struct bpfleet_maps **out, struct bpfleet *b, const char *glob,
-	     const char *name, struct bpfleet_error *err)
+	     const char *asked, struct bpfleet_error *err)
 {
+	char name[BF_NAME_MAX + 1];
 	struct bpfleet_list_opts opts = {
 		.sz = sizeof(opts),
 		.name_glob = glob,
@@ -367,7 +351,8 @@ find_by_name(struct bpfleet_maps **out, struct bpfleet *b, const char *glob,
 		return ret;
 	if (!found->n) {
 		bpfleet_maps_free(found);
-		return not_found(b, name, err);
+		snprintf(name, sizeof(name), "%.15s", asked);
+		return not_found(b, asked, name, err);
 	}
 	*out = found;
 	return 0;
@@ -389,9 +374,13 @@ bpfleet_maps_find(struct bpfleet_maps **out, struct bpfleet *b,
 {
 	struct bpfleet_map_ref ref = {.sz = sizeof(ref)};
 	char name[BF_NAME_MAX + 1], glob[2 * BF_NAME_MAX + 1];
+	const char *pattern;
 	unsigned long id;
+	size_t plain;
 	char *end;
 
+	if (!selector)
+		selector = "";
 	if (!strncmp(selector, "id:", 3)) {
 		errno = 0;
 		id = strtoul(selector + 3, &end, 10);
@@ -412,15 +401,17 @@ bpfleet_maps_find(struct bpfleet_maps **out, struct bpfleet *b,
 	if (!strncmp(selector, "name:", 5)) {
 		if (!selector[5] || strlen(selector) > 200)
 			return bad_selector(b, selector, "not a pattern", err);
-		snprintf(name, sizeof(name), "%.15s", selector + 5);
-		/* A pattern of plain characters is a name, cut as one. */
-		if (!strpbrk(selector + 5, "*?[\\"))
-			return find_by_name(out, b, name, name, err);
-		return find_by_name(out, b, selector + 5, name, err);
+		pattern = selector + 5;
+		plain = strcspn(pattern, "*?[\\");
+		snprintf(name, sizeof(name), "%.15s", pattern);
+		/* Past 15 plain characters no name goes on to match. */
+		if (plain >= BF_NAME_MAX || !pattern[plain])
+			return find_by_name(out, b, name, pattern, err);
+		return find_by_name(out, b, pattern, pattern, err);
 	}
 	if (!selector[0] || strlen(selector) > 200)
 		return bad_selector(b, selector, "not a name", err);
 	snprintf(name, sizeof(name), "%.15s", selector);
 	escape_glob(glob, name);
-	return find_by_name(out, b, glob, name, err);
+	return find_by_name(out, b, glob, selector, err);
 }

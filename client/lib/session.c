@@ -67,6 +67,9 @@ bf_session_error(const struct bpfleet *b, struct bpfleet_error *out,
 		snprintf(out->host, sizeof(out->host), "%s",
 			 b && b->address ? b->address : "");
 		snprintf(out->message, sizeof(out->message), "%s", from->text);
+		for (char *p = out->message; *p; p++)
+			if ((unsigned char)*p < 0x20 || *p == 0x7f)
+				*p = '?';
 	}
 	return -from->code;
 }
@@ -113,6 +116,17 @@ bf_session_ref(struct bf_map_ref *out, const struct bpfleet *b,
 	return 0;
 }
 
+int
+bf_session_same_map(const struct bf_map_ref *asked, uint32_t answered,
+		    struct bf_err *err)
+{
+	if (!asked->id || answered == asked->id)
+		return 0;
+	return bf_err_set(err, BF_EREPLACED,
+			  "the agent answered for map id %u, not %u", answered,
+			  asked->id);
+}
+
 /* ---------------------------------------------------------------- calls */
 
 void
@@ -125,7 +139,10 @@ bf_session_begin(struct bpfleet *b, struct bf_session_call *call,
 		.method = (uint16_t)method,
 	};
 
-	*call = (struct bf_session_call){.id = ++b->next_id};
+	*call = (struct bf_session_call){
+		.id = ++b->next_id,
+		.method = (uint16_t)method,
+	};
 	frame.id = call->id;
 	bf_buf_init(&call->request, BF_REQUEST_MAX + BF_FRAME_BYTES);
 	bf_frame_begin(&call->request, &frame);
@@ -150,12 +167,17 @@ static int
 send_call(struct bpfleet *b, struct bf_session_call *call, struct bf_err *err)
 {
 	struct bf_mono until = bf_mono_after_ms(bf_mono_now(), b->timeout_ms);
+	uint32_t max = BF_REQUEST_MAX;
 
-	if (call->request.err == -EMSGSIZE)
+	/* An agent may take less than this build would send. */
+	if (b->hello.max_request_bytes && b->hello.max_request_bytes < max)
+		max = b->hello.max_request_bytes;
+	if (call->request.err == -EMSGSIZE ||
+	    call->request.len > max + BF_FRAME_BYTES)
 		return bf_err_set(err, BF_ETOOBIG,
 				  "request above the limit of %u bytes: ask "
 				  "for less at once",
-				  BF_REQUEST_MAX);
+				  max);
 	if (call->request.err)
 		return bf_err_set(err, ENOMEM, "out of memory");
 	bf_frame_finish(&call->request);
@@ -184,10 +206,6 @@ take_error(const uint8_t *body, size_t len, struct bf_err *err)
 		return ret;
 	ret = bf_err_set(err, (int)e.code, "%s", e.message);
 	bf_codec_free(e.owner);
-	/* One line, whatever the agent wrote. */
-	for (char *p = err->text; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
 	return ret;
 }
 
@@ -196,6 +214,7 @@ take_answer(const struct bf_session_call *call,
 	    struct bf_session_answer *answer, struct bf_err *err)
 {
 	struct bf_frame frame;
+	bool ours;
 	int ret;
 
 	ret = bf_frame_parse(&frame, &answer->body, answer->reply.data,
@@ -204,10 +223,10 @@ take_answer(const struct bf_session_call *call,
 		return ret;
 	answer->len = frame.body_len;
 	/* An agent that could not read the id answers with 0. */
-	if (frame.kind == BF_FRAME_ERROR &&
-	    (frame.id == call->id || frame.id == 0))
+	ours = frame.id == call->id && frame.method == call->method;
+	if (frame.kind == BF_FRAME_ERROR && (ours || frame.id == 0))
 		return take_error(answer->body, answer->len, err);
-	if (frame.kind != BF_FRAME_REPLY || frame.id != call->id)
+	if (frame.kind != BF_FRAME_REPLY || !ours)
 		return bf_err_set(err, BF_EPROTO,
 				  "the answer is not to this request");
 	return 0;
@@ -282,6 +301,22 @@ bf_session_finish(struct bpfleet *b, struct bf_session_call *call,
 /* -------------------------------------------------------------- opening */
 
 static int
+take_hello(struct bpfleet *b, const struct bf_session_answer *answer,
+	   struct bf_err *err)
+{
+	int ret;
+
+	ret = bf_get_hello_reply(&b->hello, answer->body, answer->len, err);
+	if (!ret && b->hello.version != BF_PROTOCOL_VERSION)
+		ret = bf_err_set(err, BF_EVERSION,
+				 "%s: %s chose protocol version %u, this "
+				 "library speaks %u",
+				 b->address, b->hello.agent, b->hello.version,
+				 BF_PROTOCOL_VERSION);
+	return ret;
+}
+
+static int
 exchange_hello(struct bpfleet *b, struct bpfleet_error *err)
 {
 	const struct bf_hello_req hello = {
@@ -292,6 +327,7 @@ exchange_hello(struct bpfleet *b, struct bpfleet_error *err)
 	struct bf_mono began = bf_mono_now();
 	struct bf_session_answer answer = {0};
 	struct bf_session_call call;
+	uint64_t latency_ns = 0;
 	struct bf_err e;
 	int ret;
 
@@ -299,8 +335,8 @@ exchange_hello(struct bpfleet *b, struct bpfleet_error *err)
 	bf_put_hello_req(&call.request, &hello);
 	ret = bf_session_finish(b, &call, &answer, err);
 	if (!ret) {
-		ret = bf_get_hello_reply(&b->hello, answer.body, answer.len,
-					 &e);
+		latency_ns = bf_mono_now().ns - began.ns;
+		ret = take_hello(b, &answer, &e);
 		if (ret)
 			ret = bf_session_error(b, err, &e);
 	}
@@ -316,7 +352,7 @@ exchange_hello(struct bpfleet *b, struct bpfleet_error *err)
 		.limits = b->hello.limits,
 		.n_possible_cpus = b->hello.n_possible_cpus,
 		.protocol = b->hello.version,
-		.latency_ns = bf_mono_now().ns - began.ns,
+		.latency_ns = latency_ns,
 		.private_agent = b->agent.pid > 0,
 	};
 	memcpy(b->host.boot_id, b->hello.boot_id, sizeof(b->host.boot_id));
@@ -335,7 +371,7 @@ dial_private(struct bpfleet *b, const struct bpfleet_open_opts *opts,
 				  "no agent listens on %s, and only root can "
 				  "start a private one: start bpfleetd, or run "
 				  "as root",
-				  BPFLEET_DEFAULT_ADDRESS + 6);
+				  &BPFLEET_DEFAULT_ADDRESS[strlen("ipc://")]);
 	ret = bf_private_agent_start(&b->agent, opts->agent_path,
 				     b->connect_timeout_ms, err);
 	if (!ret)
@@ -385,6 +421,7 @@ bpfleet_open(struct bpfleet **out, const char *address,
 		bf_err_set(&e, ENOMEM, "out of memory");
 		return bf_session_error(NULL, err, &e);
 	}
+	b->agent.lifeline = -1;
 	b->connect_timeout_ms = o.connect_timeout_ms ? o.connect_timeout_ms
 						     : CONNECT_TIMEOUT_MS;
 	b->timeout_ms = o.timeout_ms ? o.timeout_ms : TIMEOUT_MS;

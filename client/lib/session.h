@@ -31,6 +31,7 @@ struct bpfleet {
 struct bf_session_call {
 	struct bf_buf request; /* whole frame */
 	uint64_t id;
+	uint16_t method;
 	struct bf_link_call *pending; /* NULL: not sent */
 };
 
@@ -66,7 +67,11 @@ int bf_session_finish(struct bpfleet *b, struct bf_session_call *call,
 void bf_session_call_fini(struct bf_session_call *call);
 void bf_session_answer_fini(struct bf_session_answer *answer);
 
-/* Fills the public error. Returns: the negative code of from. */
+/*
+ * Fills the public error; control bytes, which a peer may have sent, become
+ * '?', so that the message stays one line.
+ * Returns: the negative code of from
+ */
 int bf_session_error(const struct bpfleet *b, struct bpfleet_error *out,
 		     const struct bf_err *from);
 
@@ -81,5 +86,13 @@ int bf_session_opts(void *out, size_t out_size, const void *opts,
 int bf_session_ref(struct bf_map_ref *out, const struct bpfleet *b,
 		   const struct bpfleet_map_ref *map,
 		   struct bpfleet_error *err);
+
+/*
+ * Checks that an answer is about the map that was asked for; one asked for by
+ * pin alone may have any id.
+ * Returns: 0 or -BF_EREPLACED
+ */
+int bf_session_same_map(const struct bf_map_ref *asked, uint32_t answered,
+			struct bf_err *err);
 
 #endif

@@ -20,10 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* More than bpfleetd gives its worker, so it is killed only when it hangs. */
 #define STOP_MS 8000
 #define CHILD_FD 3
-
-extern char **environ;
 
 /* bpfleetd beside this program, else as PATH has it. */
 static void
@@ -35,8 +34,9 @@ find_agent(char *out, size_t out_cap)
 	if (n > 0) {
 		out[n] = '\0';
 		slash = strrchr(out, '/');
-		memcpy(slash + 1, "bpfleetd", 9);
-		if (access(out, X_OK) == 0)
+		if (slash)
+			memcpy(slash + 1, "bpfleetd", 9);
+		if (slash && access(out, X_OK) == 0)
 			return;
 	}
 	snprintf(out, out_cap, "bpfleetd");
@@ -54,6 +54,19 @@ random_url(char *out, size_t out_cap)
 		len += (size_t)snprintf(out + len, out_cap - len, "%02x", r[i]);
 }
 
+/* Of this program only stderr, the lifeline and the environment go over. */
+static int
+close_others(posix_spawn_file_actions_t *actions)
+{
+#ifdef __GLIBC__
+#if __GLIBC_PREREQ(2, 34)
+	return posix_spawn_file_actions_addclosefrom_np(actions, CHILD_FD + 1);
+#endif
+#endif
+	(void)actions;
+	return 0;
+}
+
 /* A group of its own, so that Ctrl-C ends it through us. */
 static int
 spawn_agent(struct bf_private_agent *agent, const char *path, int child_end)
@@ -65,13 +78,17 @@ spawn_agent(struct bf_private_agent *agent, const char *path, int child_end)
 			      errors, lifeline, fd,	    NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
-	sigset_t none;
+	sigset_t none, all;
 	int error;
 
 	sigemptyset(&none);
+	sigfillset(&all);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP |
-						POSIX_SPAWN_SETSIGMASK);
+						POSIX_SPAWN_SETSIGMASK |
+						POSIX_SPAWN_SETSIGDEF);
+	/* What this program ignores, the agent may need. */
+	posix_spawnattr_setsigdefault(&attr, &all);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
@@ -79,7 +96,10 @@ spawn_agent(struct bf_private_agent *agent, const char *path, int child_end)
 	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null",
 					 O_WRONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, child_end, CHILD_FD);
-	error = posix_spawnp(&agent->pid, path, &actions, &attr, argv, environ);
+	error = close_others(&actions);
+	if (!error)
+		error = posix_spawnp(&agent->pid, path, &actions, &attr, argv,
+				     environ);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
 	return error;
@@ -148,7 +168,7 @@ bf_private_agent_stop(struct bf_private_agent *agent)
 	struct bf_mono until = bf_mono_after_ms(bf_mono_now(), STOP_MS);
 	const struct timespec tick = {.tv_nsec = 1000000};
 
-	if (agent->lifeline > 0)
+	if (agent->lifeline >= 0)
 		close(agent->lifeline);
 	agent->lifeline = -1;
 	while (agent->pid > 0) {

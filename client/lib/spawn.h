@@ -14,7 +14,7 @@
 
 struct bf_private_agent {
 	pid_t pid;    /* 0: none */
-	int lifeline; /* our end */
+	int lifeline; /* our end; -1: none */
 	char url[96];
 };
 

@@ -23,16 +23,24 @@ bpfleet_values_free(struct bpfleet_values *values)
 	free(r);
 }
 
+/* Takes over the reply. */
 static int
 publish(struct bpfleet_values **out, struct bpfleet *b,
-	const struct bf_lookup_reply *reply, struct bpfleet_error *err)
+	const struct bf_map_ref *asked, const struct bf_lookup_reply *reply,
+	struct bpfleet_error *err)
 {
-	struct result *r = calloc(1, sizeof(*r));
+	struct result *r = NULL;
 	struct bf_err e;
+	int ret;
 
-	if (!r) {
+	ret = bf_session_same_map(asked, reply->map_id, &e);
+	if (!ret) {
+		r = calloc(1, sizeof(*r));
+		if (!r)
+			ret = bf_err_set(&e, ENOMEM, "out of memory");
+	}
+	if (ret) {
 		bf_codec_free(reply->owner);
-		bf_err_set(&e, ENOMEM, "out of memory");
 		return bf_session_error(b, err, &e);
 	}
 	r->owner = reply->owner;
@@ -71,8 +79,11 @@ bpfleet_lookup(struct bpfleet_values **out, struct bpfleet *b,
 	ret = bf_session_ref(&req.map, b, map, err);
 	if (ret)
 		return ret;
-	if (!key_size || !n_keys || n_keys > BF_REQUEST_MAX / key_size) {
-		bf_err_set(&e, key_size && n_keys ? BF_ETOOBIG : BF_EARGUMENT,
+	if (!keys || !key_size || !n_keys ||
+	    n_keys > BF_REQUEST_MAX / key_size) {
+		bf_err_set(&e,
+			   keys && key_size && n_keys ? BF_ETOOBIG
+						      : BF_EARGUMENT,
 			   "lookup: %zu keys of %u bytes: not 1 to %u bytes in "
 			   "all",
 			   n_keys, key_size, BF_REQUEST_MAX);
@@ -90,7 +101,7 @@ bpfleet_lookup(struct bpfleet_values **out, struct bpfleet *b,
 					 n_keys);
 		}
 		ret = ret ? bf_session_error(b, err, &e)
-			  : publish(out, b, &reply, err);
+			  : publish(out, b, &req.map, &reply, err);
 	}
 	bf_session_answer_fini(&answer);
 	bf_session_call_fini(&call);
@@ -117,7 +128,7 @@ bpfleet_peek(struct bpfleet_values **out, struct bpfleet *b,
 	if (!ret) {
 		ret = bf_get_peek_reply(&reply, answer.body, answer.len, &e);
 		ret = ret ? bf_session_error(b, err, &e)
-			  : publish(out, b, &reply, err);
+			  : publish(out, b, &req.map, &reply, err);
 	}
 	bf_session_answer_fini(&answer);
 	bf_session_call_fini(&call);
