@@ -37,6 +37,11 @@ start_agent() {
 	false
 }
 
+# A bare `!` does not fail a test.
+refute() {
+	if "$@"; then return 1; fi
+}
+
 same_as_bpftool() {
 	for mode in -j -p; do
 		diff <("$B" $mode dump id "$id") <(bpftool $mode map dump id "$id")
@@ -128,7 +133,7 @@ same_as_bpftool() {
 	worker=$(pgrep -P "$agent")
 	grep -qE '^CapEff:\s*0+$' "/proc/$worker/status"
 	grep -qE '^NoNewPrivs:\s*1$' "/proc/$worker/status"
-	! grep -qE '^Uid:\s*0' "/proc/$worker/status"
+	refute grep -qE '^Uid:\s*0' "/proc/$worker/status"
 }
 
 @test "a worker that is killed is started again; without a broker it ends" {
@@ -148,7 +153,7 @@ same_as_bpftool() {
 		kill -0 "$worker" 2>/dev/null || break
 		sleep 0.05
 	done
-	! kill -0 "$worker" 2>/dev/null
+	refute kill -0 "$worker"
 	start_agent
 	"$B" -w "ipc://$dir/run/agent.sock" list
 }
@@ -208,4 +213,65 @@ same_as_bpftool() {
 		python3 tests/system/halfopen.py "$dir/run/agent.sock" $mode 20
 		"$B" -w "ipc://$dir/run/agent.sock" --timeout 5 hosts || { echo "after $mode"; false; }
 	done
+}
+
+@test "Ctrl-C: what had arrived is printed, and cannot be taken for all" {
+	make_map t_int hash --fill 1000000 --max-entries 1000000
+	start_agent
+	for format in bpftool json; do
+		"$B" -w "ipc://$dir/run/agent.sock" -o $format dump id "$id" >"$dir/out" 2>"$dir/err" 3>&- &
+		pid=$!
+		for _ in $(seq 500); do [ -s "$dir/out" ] && break; sleep 0.01; done
+		kill -INT $pid
+		status=0
+		wait $pid || status=$?
+		[ "$status" = 130 ]
+		[ "$(wc -c <"$dir/out")" -gt 1000 ]
+		if [ $format = bpftool ]; then
+			refute python3 -m json.tool "$dir/out"
+		else
+			[ "$(jq -r '.hosts[0].status' "$dir/out")" = partial ]
+		fi
+	done
+}
+
+@test "1,000,000 entries: client and agent stay small" {
+	[[ $BUILD != *san* ]] || skip "sanitizers need their own memory"
+	make_map t_big hash --fill 1000000 --max-entries 1000000
+	start_agent
+	rss() { for p in "$agent" $(pgrep -P "$agent"); do awk '/^VmHWM/ { print $2 }' "/proc/$p/status"; done | awk '{ n += $1 } END { print n }'; }
+	before=$(rss)
+	[ "$before" -lt 12288 ]
+	python3 - "$B" "ipc://$dir/run/agent.sock" "$id" <<-'P'
+		import resource, subprocess, sys
+		b, url, n = sys.argv[1:]
+		p = subprocess.Popen([b, "-w", url, "-o", "jsonl", "dump", "id", n], stdout=subprocess.PIPE)
+		assert sum(c.count(b"\n") for c in iter(lambda: p.stdout.read(1 << 16), b"")) == 1000000
+		assert p.wait() == 0
+		rss = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+		assert rss < 32 * 1024, rss
+	P
+	[ $(($(rss) - before)) -lt 16384 ]
+}
+
+@test "a client that stops reading does not keep others waiting" {
+	make_map t_stop hash --fill 100000 --max-entries 100000
+	start_agent
+	python3 tests/system/unread.py "$dir/run/agent.sock" "$id" 3>&- &
+	pid=$!
+	sleep 0.5
+	for _ in 1 2 3; do
+		[ "$("$B" -w "ipc://$dir/run/agent.sock" --timeout 5 -o jsonl dump id "$id" | wc -l)" = 100000 ]
+	done
+	kill $pid
+	wait $pid || true
+}
+
+@test "a map that goes away between pages is an error, never a mix" {
+	make_map t_gone hash --fill 200000 --max-entries 200000
+	start_agent
+	flags=()
+	[[ $BUILD != *san* ]] || flags=(-fsanitize=address,undefined)
+	cc "${flags[@]}" -Iclient/include -o "$dir/replaced" tests/system/replaced.c -L"$BUILD" -lbpfleet -Wl,-rpath,"$(realpath "$BUILD")"
+	"$dir/replaced" "ipc://$dir/run/agent.sock" "$pin/t_gone"
 }
