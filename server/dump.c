@@ -237,8 +237,9 @@ bf_dump_lookup(const struct bf_map *map, const struct bf_lookup_req *req,
 {
 	bool member = map->traits->lookup == BF_LOOKUP_MEMBER;
 	uint32_t size = member ? map->info.value_size : map->info.key_size;
-	uint8_t *room;
 	char words[64];
+	uint64_t bytes;
+	uint8_t *room;
 	int ret;
 
 	if (!member && (map->traits->lookup != BF_LOOKUP_KEY ||
@@ -250,9 +251,14 @@ bf_dump_lookup(const struct bf_map *map, const struct bf_lookup_req *req,
 			"%s: its %s are %u bytes, %u were given",
 			bf_map_words(&map->info, words, sizeof(words)),
 			member ? "values" : "keys", size, req->key_size);
-	ret = make_columns(map, req->n_keys, reply, columns, err);
+	/* More than a page is refused below, not for now but for ever. */
+	bytes = bf_min_u64(req->n_keys *
+				   (1 + bf_shape_value_bytes(&map->shape)),
+			   BF_PAGE_MAX);
+	ret = take_memory(bytes, err);
 	if (ret)
 		return ret;
+	ret = make_columns(map, req->n_keys, reply, columns, err);
 	room = columns->data;
 	for (size_t i = 0; i < req->n_keys && !ret; i++)
 		ret = lookup_one(map, req->keys + i * size,
@@ -260,6 +266,7 @@ bf_dump_lookup(const struct bf_map *map, const struct bf_lookup_req *req,
 					 i * bf_shape_value_bytes(&map->shape),
 				 room + i, err);
 	reply->ended_ns = bf_wall_now().ns;
+	atomic_fetch_sub(&memory_used, bytes);
 	return ret;
 }
 

@@ -104,6 +104,21 @@ compare_pins(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
+/* A directory over which bpffs is mounted twice is walked twice. */
+static void
+drop_twins(struct bf_pins *out)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < out->n; i++) {
+		if (kept && !compare_pins(&out->pins[kept - 1], &out->pins[i]))
+			free(out->pins[i].path);
+		else
+			out->pins[kept++] = out->pins[i];
+	}
+	out->n = kept;
+}
+
 int
 bf_pins_scan(struct bf_pins *out)
 {
@@ -120,6 +135,7 @@ bf_pins_scan(struct bf_pins *out)
 	endmntent(mounts);
 	if (out->n)
 		qsort(out->pins, out->n, sizeof(*out->pins), compare_pins);
+	drop_twins(out);
 	return ret;
 }
 
