@@ -275,3 +275,11 @@ same_as_bpftool() {
 	cc "${flags[@]}" -Iclient/include -o "$dir/replaced" tests/system/replaced.c -L"$BUILD" -lbpfleet -Wl,-rpath,"$(realpath "$BUILD")"
 	"$dir/replaced" "ipc://$dir/run/agent.sock" "$pin/t_gone"
 }
+
+@test "man pages name every option of --help, and no other" {
+	for page in bpfleet.1 bpfleetd.8; do
+		scdoc <"deploy/man/$page.scd" >"$dir/$page"
+		diff <("$BUILD/${page%.*}" --help | grep -oE -- '^  .. --[a-z-]+' | grep -oE -- '--[a-z-]+' | sort) \
+			<(sed -n '/^# OPTIONS/,/^# [^O]/p' "deploy/man/$page.scd" | grep -oE -- '^\*.*' | grep -oE -- '--[a-z-]+' | sort)
+	done
+}
