@@ -166,6 +166,7 @@ tidy: deps $(GEN)/bpfleet.pb-c.h
 	$(Q)cppcheck --quiet --error-exitcode=1 --inline-suppr \
 		--enable=warning,performance,portability \
 		--suppress=missingIncludeSystem -D_GNU_SOURCE -I. \
+		'-DLIBBPF_OPTS(t,n,...)=struct t n = {__VA_ARGS__}' \
 		-Iclient/include $(TIDY_C)
 
 # --------------------------------------------------------------------- demo

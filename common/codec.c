@@ -985,7 +985,7 @@ printable(char *out, size_t out_cap, const char *s)
 {
 	size_t n = 0;
 
-	for (; s[n] && n < out_cap - 1; n++)
+	for (; n < out_cap - 1 && s[n]; n++)
 		out[n] = s[n] >= 0x20 && s[n] < 0x7f ? s[n] : '?';
 	out[n] = '\0';
 	return out;

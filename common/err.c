@@ -38,8 +38,7 @@ static const struct {
 	{BF_EINTERNAL, "internal error"},
 };
 
-int
-bf_err_set(struct bf_err *err, int code, const char *fmt, ...)
+int(bf_err_set)(struct bf_err *err, int code, const char *fmt, ...)
 {
 	va_list ap;
 

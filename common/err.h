@@ -48,6 +48,9 @@ struct bf_err {
  */
 int bf_err_set(struct bf_err *err, int code, const char *fmt, ...)
 	BF_PRINTF(3, 4);
+#ifdef __clang_analyzer__ /* which cannot see that it is never 0 */
+#define bf_err_set(...) ((bf_err_set)(__VA_ARGS__), -BF_EINTERNAL)
+#endif
 
 /*
  * bf_err_str - the words for a code of either sign

@@ -193,7 +193,7 @@ serve_request(struct slot *slot, nng_msg *request)
 	}
 	memcpy(nng_msg_body(reply), slot->reply.data, slot->reply.len);
 	/* What was grown for one large reply is not kept for small ones. */
-	if (slot->reply.cap > BF_PAGE_DEFAULT * 2)
+	if (slot->reply.cap > 2 * (size_t)BF_PAGE_DEFAULT)
 		bf_buf_fini(&slot->reply);
 	nng_aio_set_msg(slot->aio, reply);
 	nng_aio_set_timeout(slot->aio, (nng_duration)s->opts.send_timeout_ms);

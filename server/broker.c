@@ -15,6 +15,7 @@
 #include "server/map.h"
 #include "server/sandbox.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -65,20 +66,26 @@ static int
 read_boot_id(uint8_t out[BF_BOOT_ID_BYTES], struct bf_err *err)
 {
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-	unsigned byte;
+	char text[64] = "", digits[3] = "";
 	size_t n = 0;
 
-	while (f && n < BF_BOOT_ID_BYTES && fscanf(f, "%2x", &byte) == 1) {
-		out[n++] = (uint8_t)byte;
-		if (n == 4 || n == 6 || n == 8 || n == 10)
-			(void)fgetc(f); /* '-' */
-	}
+	if (f && !fgets(text, sizeof(text), f))
+		text[0] = '\0';
 	if (f)
 		fclose(f);
+	/* Pairs of hex digits, some with a '-' before them. */
+	for (const char *p = text; n < BF_BOOT_ID_BYTES && *p; p += 2) {
+		p += *p == '-';
+		if (!isxdigit((unsigned char)p[0]) ||
+		    !isxdigit((unsigned char)p[1]))
+			break;
+		memcpy(digits, p, 2);
+		out[n++] = (uint8_t)strtoul(digits, NULL, 16);
+	}
 	if (n != BF_BOOT_ID_BYTES)
 		return bf_err_set(err, EIO,
-				  "cannot read the boot id from "
-				  "/proc: is it mounted?");
+				  "cannot read the boot id from /proc: is it "
+				  "mounted?");
 	return 0;
 }
 

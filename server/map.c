@@ -9,7 +9,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,17 +97,21 @@ bf_map_possible_cpus(void)
 static void
 take_fdinfo(struct bf_map_info *out, const char *line)
 {
+	const char *value = strchr(line, ':');
 	uint64_t n;
 
-	if (sscanf(line, "memlock: %" SCNu64, &n) == 1) {
+	if (!value)
+		return;
+	n = strtoull(value + 1, NULL, 10);
+	if (!strncmp(line, "memlock:", 8)) {
 		out->memlock_bytes = n;
 		out->has_memlock = 1;
-	} else if (sscanf(line, "frozen: %" SCNu64, &n) == 1) {
+	} else if (!strncmp(line, "frozen:", 7)) {
 		out->frozen = n != 0;
-	} else if (sscanf(line, "owner_prog_type: %" SCNu64, &n) == 1) {
+	} else if (!strncmp(line, "owner_prog_type:", 16)) {
 		out->owner_prog_type = (uint32_t)n;
 		out->has_owner = 1;
-	} else if (sscanf(line, "owner_jited: %" SCNu64, &n) == 1) {
+	} else if (!strncmp(line, "owner_jited:", 12)) {
 		out->owner_jited = n != 0;
 	}
 }

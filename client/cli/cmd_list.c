@@ -43,7 +43,8 @@ cmd_list(struct cli *c)
 		return status;
 	if (bpfleet_maps_list(&list, c->b, &opts, &err))
 		return cli_fail(&err);
-	if (strcmp(bpfleet_maps_limits(list), bpfleet_host_get(c->b)->limits))
+	if (strcmp(bpfleet_maps_limits(list), bpfleet_host_get(c->b)->limits) !=
+	    0)
 		cli_note("%s", bpfleet_maps_limits(list));
 	status = print_all(c, list);
 	bpfleet_maps_free(list);

@@ -71,7 +71,8 @@ tell_missing(const struct bpfleet_values *v, const struct select_keys *keys)
 		return CLI_OK;
 	key = keys->bytes + first * keys->size;
 	for (uint32_t i = 0; i < keys->size && i < 16; i++)
-		snprintf(hex + 3 * i, sizeof(hex) - 3 * i, " %02x", key[i]);
+		snprintf(hex + (size_t)3 * i, sizeof(hex) - (size_t)3 * i,
+			 " %02x", key[i]);
 	fprintf(stderr, "bpfleet: map id %u: %s hex%s%s: not found", v->map_id,
 		keys->is_value ? "value" : "key", hex,
 		keys->size > 16 ? " ..." : "");

@@ -58,9 +58,8 @@ bpfleet_coherence_str(int coherence)
 	return bf_coherence_str((enum bf_coherence)coherence);
 }
 
-int
-bf_session_error(const struct bpfleet *b, struct bpfleet_error *out,
-		 const struct bf_err *from)
+int(bf_session_error)(const struct bpfleet *b, struct bpfleet_error *out,
+		      const struct bf_err *from)
 {
 	if (out) {
 		out->code = from->code;
@@ -285,7 +284,8 @@ bf_session_finish(struct bpfleet *b, struct bf_session_call *call,
 		if (bf_mono_passed(give_up))
 			break;
 		sleep_ms(wait_ms);
-		wait_ms = (uint32_t)bf_min_u64(wait_ms * 2, BACKOFF_MAX_MS);
+		wait_ms = (uint32_t)bf_min_u64((uint64_t)wait_ms * 2,
+					       BACKOFF_MAX_MS);
 	}
 	if (ret == -BF_EUNREACHABLE)
 		bf_err_set(&e, BF_EUNREACHABLE,

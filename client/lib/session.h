@@ -74,6 +74,9 @@ void bf_session_answer_fini(struct bf_session_answer *answer);
  */
 int bf_session_error(const struct bpfleet *b, struct bpfleet_error *out,
 		     const struct bf_err *from);
+#ifdef __clang_analyzer__ /* which cannot see that it is never 0 */
+#define bf_session_error(...) ((bf_session_error)(__VA_ARGS__), -BF_EINTERNAL)
+#endif
 
 /*
  * Copies an option struct of any age: what the caller does not have is zero.
