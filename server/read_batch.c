@@ -275,8 +275,11 @@ static int
 fill(struct batch *b, const struct bf_read_budget *budget)
 {
 	uint64_t bound = (uint64_t)b->map->info.max_entries * STEPS_PER_ENTRY;
+	const uint64_t position = b->cursor->position;
+	const uint64_t steps = b->cursor->steps;
 	struct bf_page *page = b->page;
 	uint64_t want;
+	bool moved;
 	int ret = 1;
 
 	while (ret > 0 && !page->end) {
@@ -293,7 +296,12 @@ fill(struct batch *b, const struct bf_read_budget *budget)
 		}
 		if (ret >= 0 && at_end(b))
 			page->end = true;
-		if (bf_mono_passed(budget->until) ||
+		/* Time that is up ends only a call that got on: one that made
+		 * room for a bucket would make it again the next time.
+		 */
+		moved = b->cursor->position != position ||
+			b->cursor->steps != steps;
+		if ((moved && bf_mono_passed(budget->until)) ||
 		    page->n >= budget->n_entries)
 			break;
 	}
