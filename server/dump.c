@@ -43,7 +43,9 @@ entries_wanted(const struct bf_map *map, const struct bf_dump_req *req)
 	n = bf_max_u64(bytes / entry_bytes, 1);
 	if (req->max_entries)
 		n = bf_min_u64(n, req->max_entries);
-	return bf_min_u64(n, bf_max_u64(map->info.max_entries, 1));
+	if (map->info.max_entries)
+		n = bf_min_u64(n, map->info.max_entries);
+	return n;
 }
 
 static void

@@ -15,6 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#define STEPS_PER_ENTRY 4
+/* cgroup_storage has an entry for each cgroup and program, without a limit. */
+#define ENTRIES_ASSUMED (1u << 20)
+
 /* clang-format off */
 #define READ(o, b, fixed) {BF_ORDER_##o, BF_BATCH_##b, BF_LOOKUP_KEY, fixed, NULL}
 #define REFUSE(l, why) {BF_ORDER_NONE, BF_BATCH_NONE, BF_LOOKUP_##l, false, why}
@@ -83,6 +87,14 @@ bf_map_unreadable(const struct bf_map_info *info)
 		return "sockets can be read, as cookies, only where value_size "
 		       "is 8";
 	return NULL;
+}
+
+uint64_t
+bf_map_walk_bound(const struct bf_map_info *info)
+{
+	uint64_t n = info->max_entries ? info->max_entries : ENTRIES_ASSUMED;
+
+	return n * STEPS_PER_ENTRY;
 }
 
 uint32_t

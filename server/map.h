@@ -72,6 +72,13 @@ int bf_map_info_get(struct bf_map_info *out, int fd, bool details);
 int bf_map_init(struct bf_map *out, int fd, const struct bf_map_info *info,
 		struct bf_err *err);
 
+/*
+ * bf_map_walk_bound - keys a walk may pass before it gives up
+ *
+ * Several times max_entries, which is 0 for maps that have no such limit.
+ */
+uint64_t bf_map_walk_bound(const struct bf_map_info *info);
+
 /* Why a dump of such a map is refused, or NULL. */
 const char *bf_map_unreadable(const struct bf_map_info *info);
 

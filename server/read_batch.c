@@ -20,7 +20,6 @@
  */
 #define BUCKETS_PER_CALL (1u << 20)
 #define FIRST_SPARSE_COUNT 256u
-#define STEPS_PER_ENTRY 4
 
 /* One page's work. */
 struct batch {
@@ -274,7 +273,7 @@ at_end(const struct batch *b)
 static int
 fill(struct batch *b, const struct bf_read_budget *budget)
 {
-	uint64_t bound = (uint64_t)b->map->info.max_entries * STEPS_PER_ENTRY;
+	uint64_t bound = bf_map_walk_bound(&b->map->info);
 	const uint64_t position = b->cursor->position;
 	const uint64_t steps = b->cursor->steps;
 	struct bf_page *page = b->page;

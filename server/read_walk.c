@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS_PER_ENTRY 4
 #define RETRIES_MAX 1000
 
 /* Looking at the clock each time would cost as much as a cheap lookup. */
@@ -157,8 +156,7 @@ step(struct walk *w)
 		if (!from || !drop_gone(w))
 			return error ? 0 : 1;
 		w->cursor->steps++;
-		if (w->cursor->steps >
-		    (uint64_t)w->map->info.max_entries * STEPS_PER_ENTRY)
+		if (w->cursor->steps > bf_map_walk_bound(&w->map->info))
 			return 1; /* the caller sees the bound */
 	}
 }
@@ -194,7 +192,7 @@ walk_keys(const struct bf_map *map, struct bf_cursor *cursor,
 	  const struct bf_read_budget *budget, struct bf_page *page,
 	  struct bf_err *err)
 {
-	uint64_t bound = (uint64_t)map->info.max_entries * STEPS_PER_ENTRY;
+	uint64_t bound = bf_map_walk_bound(&map->info);
 	struct walk w = {map, cursor, page, err, NULL, NULL};
 	uint64_t first = cursor->steps;
 	int ret = 1;

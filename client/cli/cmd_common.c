@@ -138,7 +138,10 @@ cli_find(struct cli *c, struct bpfleet_maps **maps, int *used)
 
 	n = select_map(selector, c->argc, c->argv, &why);
 	if (n < 0)
-		return cli_usage("%s", why);
+		return c->argc ? cli_usage("map \"%s%s%s\": %s", c->argv[0],
+					   c->argc > 1 ? " " : "",
+					   c->argc > 1 ? c->argv[1] : "", why)
+			       : cli_usage("%s", why);
 	*used = n;
 	name = select_name(selector);
 	if (name && strlen(name) > BF_NAME_MAX)
