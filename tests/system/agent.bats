@@ -1,0 +1,336 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+# agent.bats: the two processes of the agent: how they start, end and die, what
+# privileges they keep, whom they serve, and what their settings do.
+
+load helpers
+
+setup() {
+	setup_world
+}
+
+teardown() {
+	teardown_world
+}
+
+socket_gone() {
+	[ ! -e "$dir/run/agent.sock" ]
+}
+
+new_worker() { # OLD
+	worker=$(worker_of "$agent")
+	[ -n "$worker" ] && [ "$worker" != "$1" ]
+}
+
+# As a user without any right of its own.
+as_other() {
+	setpriv --reuid=65533 --regid=65533 --clear-groups "$@"
+}
+
+@test "starts clean; SIGTERM ends it with 0 and removes the socket" {
+	start_agent
+	[ -S "$dir/run/agent.sock" ]
+	! grep -qiE 'warn|error|fail|cannot' "$log" || { cat "$log"; false; }
+	worker=$(worker_of "$agent")
+	check 0 "$B" -w "$sock" list
+	kill -TERM "$agent"
+	rc=0
+	wait "$agent" || rc=$?
+	[ "$rc" = 0 ] || { cat "$log"; false; }
+	socket_gone
+	gone_within 1 "$worker"
+}
+
+@test "SIGINT ends it too" {
+	# A background process of a shell ignores SIGINT unless that is undone.
+	config
+	env --default-signal=INT "$BUILD/bpfleetd" -c "$dir/conf" --listen "$sock" 2>"$dir/log" 3>&- &
+	agent=$!
+	started+=("$agent")
+	within 10 grep -q 'agent listening' "$dir/log"
+	kill -INT "$agent"
+	rc=0
+	wait "$agent" || rc=$?
+	[ "$rc" = 0 ]
+	socket_gone
+}
+
+@test "a killed worker is replaced, and the log says so" {
+	make_map hash --fill 3
+	start_agent
+	old=$(worker_of "$agent")
+	kill -9 "$old"
+	within 10 new_worker "$old"
+	within 10 "$B" -w "$sock" lookup id "$id" key 1 0 0 0
+	check 0 "$B" -w "$sock" -j lookup id "$id" key 1 0 0 0
+	[ "$(jq -c .value "$dir/stdout")" = '["0x04","0x00","0x00","0x00","0x00","0x00","0x00","0x00"]' ]
+	grep -qiE "worker.*(died|killed|signal)" "$log" || { cat "$log"; false; }
+	alive "$agent"
+}
+
+@test "a worker that is killed again and again is always replaced" {
+	start_agent
+	for _ in 1 2 3; do
+		old=$(worker_of "$agent")
+		kill -9 "$old"
+		within 10 new_worker "$old"
+		within 10 "$B" -w "$sock" list
+	done
+	alive "$agent"
+}
+
+@test "a command outlives the worker that served it" {
+	make_map hash --fill 1000 --max-entries 1000
+	start_agent
+	old=$(worker_of "$agent")
+	mkfifo "$dir/fifo"
+	"$B" -w "$sock" -o jsonl dump id "$id" --page-entries 10 >"$dir/fifo" 2>"$dir/err" 3>&- &
+	cli=$!
+	started+=("$cli")
+	{
+		head -n 1 >"$dir/entries"
+		kill -9 "$old"
+		cat >>"$dir/entries"
+	} <"$dir/fifo"
+	rc=0
+	wait "$cli" || rc=$?
+	# In full, or it says that it is not: never short without a word.
+	if [ "$rc" = 0 ]; then
+		# head may have read more than its line
+		[ "$(tail -n +2 "$dir/entries" | grep -c '^{.*}$')" -gt 0 ]
+	else
+		[ -s "$dir/err" ]
+	fi
+}
+
+@test "a killed broker takes its worker along; the next start works" {
+	start_agent
+	worker=$(worker_of "$agent")
+	kill -9 "$agent"
+	wait "$agent" || true
+	gone_within 3 "$worker"
+	start_agent
+	check 0 "$B" -w "$sock" list
+}
+
+@test "a second agent on the same socket is refused" {
+	start_agent
+	config
+	check 1 "$BUILD/bpfleetd" -c "$dir/conf" --listen "$sock"
+	[[ $err == *"$dir/run/agent.sock"*"another agent"* || $err == *"another agent"*"$dir/run/agent.sock"* ]] || { echo "$err"; false; }
+	check 0 "$B" -w "$sock" --timeout 5 list # the first one has lost nothing
+}
+
+@test "a file that is no socket is not removed" {
+	mkdir "$dir/run"
+	echo precious >"$dir/run/agent.sock"
+	config
+	rc=0
+	timeout 10 "$BUILD/bpfleetd" -c "$dir/conf" --listen "$sock" 2>"$dir/stderr" || rc=$?
+	[ "$rc" = 1 ] || [ "$rc" = 2 ] || { echo "exit $rc"; cat "$dir/stderr"; false; }
+	[ "$(cat "$dir/run/agent.sock")" = precious ]
+}
+
+@test "tcp is refused" {
+	check 2 "$BUILD/bpfleetd" --listen tcp://127.0.0.1:7117
+	[[ $err == *tcp* ]]
+	config 'listen = tcp://127.0.0.1:7117'
+	check 2 "$BUILD/bpfleetd" -c "$dir/conf"
+	[[ $err == *tcp* ]]
+}
+
+@test "mistakes in settings name file and line" {
+	for line in 'nonsense = 1' 'log-level = loud' 'maps = nonsense' \
+		'allow-users = no_such_user_here' 'listen = nonsense'; do
+		config "$line"
+		for opt in "" --check-config; do
+			check 2 timeout 10 "$BUILD/bpfleetd" -c "$dir/conf" $opt
+			[[ $err == *"$dir/conf:3:"* ]] || { echo "$line: $err"; false; }
+		done
+	done
+	printf '[other]\nx = 1\n' >"$dir/conf"
+	check 2 timeout 10 "$BUILD/bpfleetd" -c "$dir/conf"
+	[[ $err == *"$dir/conf:"[12]":"* ]] || { echo "$err"; false; }
+	check 2 timeout 10 "$BUILD/bpfleetd" -c "$dir/no_such_file"
+	[[ $err == *no_such_file* ]]
+	check 2 timeout 10 "$BUILD/bpfleetd" --nonsense
+	[[ $err == *--nonsense* ]]
+}
+
+@test "--check-config prints what is in force, as settings" {
+	config 'allow-users = daemon' 'maps = name:foo*' 'maps = id:7' 'log-level = debug'
+	check 0 "$BUILD/bpfleetd" -c "$dir/conf" --listen "$sock" --check-config
+	for line in "listen = $sock" "secret = $dir/secret" 'log-level = debug'; do
+		grep -qxF "$line" "$dir/stdout" || { echo "no '$line'"; cat "$dir/stdout"; false; }
+	done
+	grep -q 'name:foo\*' "$dir/stdout"
+	grep -q 'id:7' "$dir/stdout"
+	[ ! -e "$dir/run" ] && [ ! -e "$dir/secret" ]
+	# They can be read back.
+	cp "$dir/stdout" "$dir/conf2"
+	check 0 "$BUILD/bpfleetd" -c "$dir/conf2" --check-config
+}
+
+@test "the worker has no privileges" {
+	start_agent
+	worker=$(worker_of "$agent")
+	status=/proc/$worker/status
+	grep -qE '^CapEff:\s0000000000000000$' "$status"
+	grep -qE '^CapPrm:\s0000000000000000$' "$status"
+	grep -qE '^NoNewPrivs:\s1$' "$status"
+	read -r _ ruid euid suid fsuid < <(grep '^Uid:' "$status")
+	for n in $ruid $euid $suid $fsuid; do [ "$n" != 0 ]; done
+	read -r _ rgid egid sgid fsgid < <(grep '^Gid:' "$status")
+	for n in $rgid $egid $sgid $fsgid; do [ "$n" != 0 ]; done
+	refute grep -qE '^Groups:.*\b0\b' "$status"
+}
+
+@test "the secret is for its owner only" {
+	start_agent
+	[ "$(stat -c '%a %s %u' "$dir/secret")" = "600 32 0" ]
+}
+
+@test "a user who is not allowed is refused" {
+	start_agent
+	rc=0
+	as_other "$B" -w "$sock" list >"$dir/stdout" 2>"$dir/stderr" || rc=$?
+	err=$(cat "$dir/stderr")
+	[ "$rc" = 4 ] || [[ $err == *ermission\ denied* ]] || { echo "$rc: $err"; false; }
+	[ ! -s "$dir/stdout" ]
+	kill "$agent"
+	wait "$agent"
+	# With others allowed the socket is open, and the kernel's word decides.
+	config 'allow-users = daemon'
+	start_agent
+	check 4 as_other "$B" -w "$sock" list
+	[ ! -s "$dir/stdout" ]
+	one_line ""
+}
+
+@test "allow-users and allow-groups let users in" {
+	make_map hash --fill 3
+	config 'allow-users = daemon'
+	start_agent
+	check 0 setpriv --reuid=daemon --regid=65533 --clear-groups "$B" -w "$sock" -j dump id "$id"
+	[ "$(jq length "$dir/stdout")" = 3 ]
+	check 0 "$B" -w "$sock" list
+	kill "$agent"
+	wait "$agent"
+	config 'allow-groups = daemon'
+	start_agent
+	check 0 setpriv --reuid=65533 --regid=daemon --clear-groups "$B" -w "$sock" -j dump id "$id"
+	check 4 as_other "$B" -w "$sock" -j dump id "$id"
+}
+
+@test "SIGHUP reads settings again; wrong ones change nothing" {
+	make_map hash --fill 3 --name "${u}one"
+	make_map hash --fill 3 --name "${u}two"
+	config "maps = name:${u}one"
+	start_agent
+	check 0 "$B" -w "$sock" show "${u}one"
+	check 3 "$B" -w "$sock" show "${u}two"
+	config "nonsense = 1"
+	kill -HUP "$agent"
+	within 5 grep -q 'conf:3:' "$log" || { cat "$log"; false; }
+	check 0 "$B" -w "$sock" show "${u}one"
+	check 3 "$B" -w "$sock" show "${u}two"
+	config "maps = name:${u}two"
+	kill -HUP "$agent"
+	within 5 "$B" -w "$sock" show "${u}two"
+	check 3 "$B" -w "$sock" show "${u}one"
+}
+
+@test "maps = hides all others, however they are named" {
+	make_map hash --fill 3 --name "${u}seen" --pin "$pins/seen"
+	seen=$id
+	make_map hash --fill 3 --name "${u}hidden" --pin "$pins/hidden"
+	for rule in "name:${u}see*" "pin:$pins/seen" "id:$seen"; do
+		config "maps = $rule"
+		start_agent
+		for sel in "name ${u}seen" "id $seen" "pinned $pins/seen"; do
+			check 0 "$B" -w "$sock" -j dump $sel || { echo "$rule: $sel"; false; }
+			[ "$(jq length "$dir/stdout")" = 3 ]
+		done
+		for sel in "name ${u}hidden" "id $id" "pinned $pins/hidden" "name:${u}hid*"; do
+			check 3 "$B" -w "$sock" dump $sel || { echo "$rule: $sel"; false; }
+			check 3 "$B" -w "$sock" show $sel
+			check 3 "$B" -w "$sock" lookup $sel key 0 0 0 0
+		done
+		check 0 "$B" -w "$sock" -j list
+		[ "$(jq -c 'map(.id)' "$dir/stdout")" = "[$seen]" ]
+		kill "$agent"
+		wait "$agent"
+	done
+}
+
+# In a PID namespace of its own nothing can hide.
+@test "a private agent ends with its command" {
+	make_map hash --fill 3
+	check 0 unshare --pid --fork --mount-proc bash -c '
+		'"'$B'"' -j dump id '"$id"' >/dev/null || exit 10
+		for i in $(seq 60); do
+			[ -n "$(pgrep bpfleet)" ] || exit 0
+			sleep 0.05
+		done
+		ps ax
+		exit 11'
+}
+
+@test "a private agent ends when its command is killed" {
+	make_map hash --fill 60000 --max-entries 60000
+	mkfifo "$dir/fifo"
+	exec 7<>"$dir/fifo" # nobody reads: the command waits in the middle
+	"$B" -o jsonl dump id "$id" >"$dir/fifo" 2>/dev/null 3>&- 7>&- &
+	cli=$!
+	started+=("$cli")
+	within 10 pgrep -P "$cli" >/dev/null
+	broker=$(pgrep -P "$cli" | head -n 1)
+	within 10 pgrep -P "$broker" >/dev/null
+	worker=$(worker_of "$broker")
+	sleep 0.3
+	alive "$cli" && alive "$broker" && alive "$worker"
+	kill -9 "$cli"
+	gone_within 3 "$cli" "$broker" "$worker"
+	exec 7>&-
+}
+
+@test "--lifeline: a newline when ready, the end when it closes" {
+	config
+	mkfifo "$dir/line"
+	# Both directions in one: a socket pair, as the command line tool has it.
+	python3 - "$BUILD/bpfleetd" "$dir" <<'PY' 3>&-
+import socket, subprocess, sys
+a, b = socket.socketpair()
+p = subprocess.Popen([sys.argv[1], "-c", sys.argv[2] + "/conf", "--listen",
+    "ipc://" + sys.argv[2] + "/run/agent.sock", "--lifeline", str(b.fileno())],
+    pass_fds=[b.fileno()], stderr=subprocess.DEVNULL)
+b.close()
+a.settimeout(10)
+try:
+    assert a.recv(1) == b"\n"
+    a.close()
+    assert p.wait(5) == 0, p.returncode
+finally:
+    p.kill()
+PY
+	socket_gone
+}
+
+@test "--version and --help go to stdout" {
+	for opt in --version -V --help -h; do
+		check 0 "$BUILD/bpfleetd" $opt
+		[ -n "$out" ] && [ -z "$err" ]
+	done
+}
+
+@test "200 clients at once" {
+	make_map hash --fill 500 --max-entries 500
+	start_agent
+	clients=()
+	for i in $(seq 200); do
+		"$B" -w "$sock" -o jsonl dump id "$id" >"$dir/c$i" 2>>"$dir/cerr" 3>&- &
+		clients+=($!)
+	done
+	for p in "${clients[@]}"; do wait "$p" || { cat "$dir/cerr"; false; }; done
+	[ "$(cat "$dir"/c[0-9]* | wc -l)" = 100000 ]
+}
