@@ -18,11 +18,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define RECONNECT_MIN_MS 20
 #define RECONNECT_MAX_MS 500
 /* A call that finds no connection waits this long for one to come back. */
 #define NO_PIPE_WAIT_MS 1000
+/* A call that is given up waits this long for its answer first. */
+#define CANCEL_WAIT_MS 500
 
 enum slot_state {
 	SLOT_IDLE,
@@ -95,6 +98,16 @@ check_scheme(const char *url, struct bf_err *err)
 			url);
 	return bf_err_set(err, BF_EARGUMENT, "%s: not an address (ipc:///PATH)",
 			  url);
+}
+
+/* What pthread_cond_timedwait() takes. */
+static struct timespec
+wall_in_ms(uint32_t ms)
+{
+	uint64_t ns = bf_wall_now().ns + (uint64_t)ms * 1000000u;
+
+	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
+				 .tv_nsec = (long)(ns % 1000000000u)};
 }
 
 /* --------------------------------------------------------------- server */
@@ -237,6 +250,12 @@ listen_on(struct bf_link_server *s, const char *url, struct bf_err *err)
 					  (int)s->opts.socket_mode);
 	if (!rv)
 		rv = nng_listener_start(l, 0);
+	if (rv == NNG_EPERM)
+		return bf_err_set(err, EACCES,
+				  "cannot listen on %s: uid %u may not make a "
+				  "file there: give it the directory, or remove "
+				  "the directory to have it made",
+				  url, (unsigned)geteuid());
 	if (rv)
 		return bf_err_set(err, from_nng(rv), "cannot listen on %s: %s",
 				  url, nng_strerror(rv));
@@ -300,14 +319,10 @@ bf_link_listen(struct bf_link_server **out,
 static void
 wait_until_idle(struct bf_link_server *s, uint32_t drain_ms)
 {
-	struct bf_wall now = bf_wall_now();
-	struct timespec until;
+	struct timespec until = wall_in_ms(drain_ms);
 	bool busy = true;
 	int rv = 0;
 
-	now.ns += (uint64_t)drain_ms * 1000000u;
-	until.tv_sec = (time_t)(now.ns / 1000000000u);
-	until.tv_nsec = (long)(now.ns % 1000000000u);
 	pthread_mutex_lock(&s->lock);
 	while (busy && rv == 0) {
 		busy = false;
@@ -350,10 +365,13 @@ bf_link_server_close(struct bf_link_server *s, uint32_t drain_ms)
 struct bf_link_client {
 	nng_socket sock;
 	pthread_mutex_t lock;
+	pthread_cond_t answer;
 	int n_pipes; /* connections that stand now */
 };
 
 struct bf_link_call {
+	struct bf_link_client *client;
+	bool receiving, answered; /* under the client's lock */
 	nng_ctx ctx;
 	nng_aio *aio;
 	bool ctx_open;
@@ -419,8 +437,10 @@ bf_link_dial(struct bf_link_client **out, const char *url, size_t max_reply,
 	if (!c)
 		return bf_err_set(err, ENOMEM, "out of memory");
 	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->answer, NULL);
 	rv = nng_req0_open(&c->sock);
 	if (rv) {
+		pthread_cond_destroy(&c->answer);
 		pthread_mutex_destroy(&c->lock);
 		free(c);
 		return bf_err_set(err, from_nng(rv), "cannot start nng: %s",
@@ -446,8 +466,21 @@ bf_link_client_close(struct bf_link_client *c)
 	if (!c)
 		return;
 	nng_close(c->sock);
+	pthread_cond_destroy(&c->answer);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
+}
+
+/* Sent or answered; both may have failed. */
+static void
+call_event(void *arg)
+{
+	struct bf_link_call *call = arg;
+
+	pthread_mutex_lock(&call->client->lock);
+	call->answered = call->receiving;
+	pthread_cond_broadcast(&call->client->answer);
+	pthread_mutex_unlock(&call->client->lock);
 }
 
 static void
@@ -500,7 +533,8 @@ bf_link_start(struct bf_link_call **out, struct bf_link_client *client,
 
 	if (!call)
 		return bf_err_set(err, ENOMEM, "out of memory");
-	rv = nng_aio_alloc(&call->aio, NULL, NULL);
+	call->client = client;
+	rv = nng_aio_alloc(&call->aio, call_event, call);
 	if (!rv) {
 		rv = nng_ctx_open(&call->ctx, client->sock);
 		call->ctx_open = rv == 0;
@@ -516,6 +550,9 @@ bf_link_start(struct bf_link_call **out, struct bf_link_client *client,
 	nng_aio_set_timeout(
 		call->aio,
 		(nng_duration)bf_min_u64(bf_mono_left_ms(deadline), INT32_MAX));
+	pthread_mutex_lock(&client->lock);
+	call->receiving = true;
+	pthread_mutex_unlock(&client->lock);
 	nng_ctx_recv(call->ctx, call->aio);
 	*out = call;
 	return 0;
@@ -546,6 +583,23 @@ bf_link_wait(struct bf_link_call *call, struct bf_link_reply *reply,
 	return 0;
 }
 
+/*
+ * nng 1.5 can hang for ever in nng_close() if the answer to a call that was
+ * cancelled comes in at that moment: an answer that is due is let in first.
+ */
+static void
+await_answer(struct bf_link_call *call)
+{
+	struct timespec until = wall_in_ms(CANCEL_WAIT_MS);
+	int rv = 0;
+
+	pthread_mutex_lock(&call->client->lock);
+	while (!call->answered && rv == 0)
+		rv = pthread_cond_timedwait(&call->client->answer,
+					    &call->client->lock, &until);
+	pthread_mutex_unlock(&call->client->lock);
+}
+
 void
 bf_link_cancel(struct bf_link_call *call)
 {
@@ -553,6 +607,7 @@ bf_link_cancel(struct bf_link_call *call)
 
 	if (!call)
 		return;
+	await_answer(call);
 	nng_aio_cancel(call->aio);
 	nng_aio_wait(call->aio);
 	if (nng_aio_result(call->aio) == 0) {

@@ -95,7 +95,7 @@ int bf_link_start(struct bf_link_call **out, struct bf_link_client *client,
  */
 int bf_link_wait(struct bf_link_call *call, struct bf_link_reply *reply,
 		 struct bf_err *err);
-/* Gives a call up; NULL is fine. */
+/* Gives a call up, after at most half a second; NULL is fine. */
 void bf_link_cancel(struct bf_link_call *call);
 void bf_link_reply_free(struct bf_link_reply *reply);
 

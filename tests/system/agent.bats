@@ -131,6 +131,13 @@ as_other() {
 	[ "$(cat "$dir/run/agent.sock")" = precious ]
 }
 
+@test "a directory that the worker cannot write to is named with its uid" {
+	mkdir "$dir/run"
+	config
+	check 1 timeout 20 "$BUILD/bpfleetd" -c "$dir/conf" --listen "$sock"
+	grep -q "agent.sock: uid $(id -u nobody) may not make a file there" "$dir/stderr"
+}
+
 @test "tcp is refused" {
 	check 2 "$BUILD/bpfleetd" --listen tcp://127.0.0.1:7117
 	[[ $err == *tcp* ]]
