@@ -100,14 +100,16 @@ $(B)/%.o: %.c | $(GEN)/bpfleet.pb-c.h
 $(B)/bpfleetd: $(B)/server/main.o $(B)/server/sendmsg.o $(SERVER_O) $(B)/common/conf.o $(COMMON_O)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lbpf -linih $(LIBS)
 
-$(B)/bpfleet: $(CLI_O) $(B)/libbpfleet.a
+$(B)/bpfleet: $(CLI_O) $(LIB_O) $(COMMON_O)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # One object whose own symbols are hidden: a program that links it statically
 # sees the public names alone.
 $(B)/libbpfleet.a: $(LIB_O) $(COMMON_O)
+	$(Q)$(LD) -r -o $(B)/libbpfleet.o $^
+	$(Q)objcopy --localize-hidden $(B)/libbpfleet.o
 	$(Q)rm -f $@
-	$(Q)ar rcs $@ $^
+	$(Q)ar rcs $@ $(B)/libbpfleet.o
 
 $(B)/libbpfleet.so: $(LIB_O) $(COMMON_O) client/lib/libbpfleet.map
 	$(Q)$(CC) $(filter-out -pie,$(LDFLAGS)) -shared \

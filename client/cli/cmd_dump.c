@@ -11,32 +11,50 @@
 
 #define CURSOR_MAX (BF_KEY_MAX + 256u)
 
-/* The bytes of --cursor, from the word or from a file. Returns: -1 if bad. */
-static long
-read_cursor(const char *word, uint8_t *out)
+/* The first line of the file. Returns: text to free, or NULL with errno. */
+static char *
+read_line(const char *path)
 {
-	char *text;
-	size_t n;
-	FILE *f;
-	long len;
+	char *text = calloc(1, 2 * CURSOR_MAX + 2);
+	FILE *f = text ? fopen(path, "re") : NULL;
+	bool bad = !f;
 
-	if (word[0] != '@')
-		return select_hex(out, CURSOR_MAX, word);
-	f = fopen(word + 1, "re");
-	text = malloc(2 * CURSOR_MAX + 2);
-	if (!f || !text) {
-		if (f)
-			fclose(f);
-		free(text);
-		return -1;
+	if (f) {
+		errno = 0;
+		if (!fgets(text, 2 * CURSOR_MAX + 2, f))
+			bad = ferror(f);
+		fclose(f);
 	}
-	n = fread(text, 1, 2 * CURSOR_MAX + 1, f);
-	fclose(f);
-	text[n] = '\0';
+	if (bad) {
+		free(text);
+		return NULL;
+	}
 	text[strcspn(text, "\r\n")] = '\0';
-	len = select_hex(out, CURSOR_MAX, text);
+	return text;
+}
+
+/* The bytes of --cursor, from the word or from a file; *len of them.
+ * Returns: exit status.
+ */
+static int
+read_cursor(const char *word, uint8_t *out, size_t *len)
+{
+	char *text = NULL;
+	long n;
+
+	if (word[0] == '@') {
+		text = read_line(word + 1);
+		if (!text)
+			return cli_usage("--cursor %s: cannot be read: %s",
+					 word, strerror(errno));
+	}
+	n = select_hex(out, CURSOR_MAX, text ? text : word);
 	free(text);
-	return len;
+	if (n <= 0)
+		return cli_usage("--cursor: not the hex digits of a cursor "
+				 "(or @FILE with them)");
+	*len = (size_t)n;
+	return CLI_OK;
 }
 
 static void
@@ -226,21 +244,17 @@ cmd_dump(struct cli *c)
 	};
 	struct bpfleet_maps *maps = NULL;
 	uint8_t *cursor = NULL;
-	int used = 0, status;
-	long len = 0;
+	int used = 0, status = CLI_OK;
 
 	if (c->opts.cursor) {
 		cursor = malloc(CURSOR_MAX);
-		len = cursor ? read_cursor(c->opts.cursor, cursor) : -1;
-		if (len <= 0) {
-			free(cursor);
-			return cli_usage("--cursor: not the hex digits of a "
-					 "cursor (or @FILE with them)");
-		}
+		if (!cursor)
+			return CLI_INTERNAL;
+		status = read_cursor(c->opts.cursor, cursor, &opts.cursor_len);
 		opts.cursor = cursor;
-		opts.cursor_len = (size_t)len;
 	}
-	status = cli_find(c, &maps, &used);
+	if (!status)
+		status = cli_find(c, &maps, &used);
 	if (!status && used < c->argc)
 		status = cli_usage("dump: unexpected word \"%s\"",
 				   c->argv[used]);

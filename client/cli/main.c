@@ -250,6 +250,15 @@ set_format(struct cli *c, const char *word)
 }
 
 static int
+set_engine(struct cli *c, const char *word)
+{
+	if (strcmp(word, "walk") != 0 && strcmp(word, "batch") != 0)
+		return cli_usage("engine \"%s\": not one of walk, batch", word);
+	c->opts.engine = word;
+	return -1;
+}
+
+static int
 set_number(const char *option, const char *word, uint64_t max, uint64_t *out)
 {
 	if (!select_number(out, word, 1, max))
@@ -292,6 +301,8 @@ unknown_option(const char *word)
 
 	for (size_t i = 0; i < BF_ARRAY_SIZE(table); i++)
 		names[i] = table[i].option.name;
+	if (optopt >= '0' && optopt <= '9')
+		return cli_usage("%s: a byte is a number from 0 to 255", word);
 	if (optopt && strncmp(word, "--", 2) != 0)
 		return cli_usage("option -%c: not known", optopt);
 	if (optopt)
@@ -319,8 +330,7 @@ take_option(struct cli *c, int opt, const char *word)
 		c->opts.fast = opt == OPT_FAST;
 		return -1;
 	case OPT_ENGINE:
-		c->opts.engine = optarg;
-		return -1;
+		return set_engine(c, optarg);
 	case OPT_SHOW:
 		c->opts.show_cursors = true;
 		return -1;

@@ -26,6 +26,7 @@ struct render {
 	const struct bpfleet_host *host;
 	bool many; /* several maps: label the entries */
 	bool wide, pretty;
+	bool headed; /* a table: this map has its heading */
 	uint64_t n_maps, n_entries, n_failed;
 };
 

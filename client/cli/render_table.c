@@ -25,9 +25,20 @@ datum(struct render *r, const uint8_t *bytes, uint32_t size)
 static void
 map_begin(struct render *r, const struct bpfleet_map *map)
 {
+	(void)map;
+	r->headed = false;
+}
+
+/* Before the first entry; a map that cannot be read gets none. */
+static void
+heading(struct render *r, const struct bpfleet_map *map)
+{
+	if (r->headed)
+		return;
+	r->headed = true;
 	if (r->many) {
-		out_printf(r->out, "%s# map id %u  ", r->n_maps ? "\n" : "",
-			   map->id);
+		out_printf(r->out, "%s# map id %u  ",
+			   r->n_maps > 1 ? "\n" : "", map->id);
 		out_text(r->out, map->type_name);
 		out_str(r->out, "  ");
 		out_text(r->out, map->name[0] ? map->name : "-");
@@ -51,6 +62,7 @@ static void
 missing(struct render *r, const struct bpfleet_map *map, const uint8_t *key,
 	uint32_t key_size)
 {
+	heading(r, map);
 	key_cell(r, key, key_size);
 	out_str(r->out, r->wide && map->n_slots > 1 ? "\t" : "");
 	out_str(r->out, key_size ? "not found\n" : "empty\n");
@@ -62,7 +74,7 @@ page(struct render *r, const struct bpfleet_map *map,
 {
 	const uint8_t *value = p->values;
 
-	(void)map;
+	heading(r, map);
 	for (uint32_t i = 0; i < n; i++) {
 		const uint8_t *key = p->keys + (size_t)i * p->key_size;
 
@@ -83,11 +95,20 @@ page(struct render *r, const struct bpfleet_map *map,
 	}
 }
 
+static void
+map_end(struct render *r, const struct bpfleet_map *map,
+	const struct render_end *end)
+{
+	if (!end->code)
+		heading(r, map);
+}
+
 const struct renderer render_table = {
 	.name = "table",
 	.map_begin = map_begin,
 	.page = page,
 	.missing = missing,
+	.map_end = map_end,
 };
 
 const struct renderer render_wide = {
@@ -95,4 +116,5 @@ const struct renderer render_wide = {
 	.map_begin = map_begin,
 	.page = page,
 	.missing = missing,
+	.map_end = map_end,
 };
