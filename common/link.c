@@ -251,11 +251,12 @@ listen_on(struct bf_link_server *s, const char *url, struct bf_err *err)
 	if (!rv)
 		rv = nng_listener_start(l, 0);
 	if (rv == NNG_EPERM)
-		return bf_err_set(err, EACCES,
-				  "cannot listen on %s: uid %u may not make a "
-				  "file there: give it the directory, or remove "
-				  "the directory to have it made",
-				  url, (unsigned)geteuid());
+		return bf_err_set(
+			err, EACCES,
+			"cannot listen on %s: uid %u may not make a "
+			"file there: give it the directory, or remove "
+			"the directory to have it made",
+			url, (unsigned)geteuid());
 	if (rv)
 		return bf_err_set(err, from_nng(rv), "cannot listen on %s: %s",
 				  url, nng_strerror(rv));

@@ -37,8 +37,8 @@ heading(struct render *r, const struct bpfleet_map *map)
 		return;
 	r->headed = true;
 	if (r->many) {
-		out_printf(r->out, "%s# map id %u  ",
-			   r->n_maps > 1 ? "\n" : "", map->id);
+		out_printf(r->out, "%s# map id %u  ", r->n_maps > 1 ? "\n" : "",
+			   map->id);
 		out_text(r->out, map->type_name);
 		out_str(r->out, "  ");
 		out_text(r->out, map->name[0] ? map->name : "-");
