@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * known - known_agents: which key an agent must have
+ *
+ * A line an agent: ADDRESS KEY [comment].  ADDRESS is a URL as given to -w, or
+ * a pattern of one (fnmatch).  A pattern stands for hosts that share a key.
+ */
+#ifndef BF_CLIENT_KNOWN_H
+#define BF_CLIENT_KNOWN_H
+
+#include "common/err.h"
+#include "common/keys.h"
+
+#define BF_KNOWN_FILE_MAX (16u << 20)
+
+/*
+ * bf_known_check - is this the key of the agent at the address?
+ *
+ * Returns: 0 it is; -ENOENT no line (or no file) has the address;
+ *          -BF_EDENIED every line with the address has another key: the
+ *          message names file:line, both keys and the remedy; -BF_EARGUMENT
+ *          with file:line for a line that cannot be read; other -errno
+ */
+int bf_known_check(const char *path, const char *address,
+		   const uint8_t key[BF_KEY_BYTES], struct bf_err *err);
+
+/* The same over a text in memory; name is for messages. */
+int bf_known_check_text(const char *text, size_t len, const char *name,
+			const char *address, const uint8_t key[BF_KEY_BYTES],
+			struct bf_err *err);
+
+/*
+ * bf_known_add - append a line; the file is made if need be, mode 0600, and
+ * replaced as a whole, so that no reader sees half of it
+ *
+ * Returns: 0; -BF_EARGUMENT for an address that cannot stand in a line;
+ *          -errno
+ */
+int bf_known_add(const char *path, const char *address,
+		 const uint8_t key[BF_KEY_BYTES], struct bf_err *err);
+
+#endif
