@@ -12,26 +12,40 @@
 #include <string.h>
 
 void
-bf_frame_begin(struct bf_buf *out, const struct bf_frame *frame)
+bf_frame_put(uint8_t out[BF_FRAME_BYTES], const struct bf_frame *frame)
 {
+	uint32_t body_len = htole32(frame->body_len);
 	uint16_t method = htole16(frame->method);
 	uint64_t id = htole64(frame->id);
-	uint8_t head[BF_FRAME_BYTES] = {'b', 'f', frame->version, frame->kind};
 
-	memcpy(head + 8, &method, sizeof(method));
-	memcpy(head + 16, &id, sizeof(id));
+	memset(out, 0, BF_FRAME_BYTES);
+	out[0] = 'b';
+	out[1] = 'f';
+	out[2] = frame->version;
+	out[3] = frame->kind;
+	memcpy(out + 4, &body_len, sizeof(body_len));
+	memcpy(out + 8, &method, sizeof(method));
+	memcpy(out + 16, &id, sizeof(id));
+}
+
+void
+bf_frame_begin(struct bf_buf *out, const struct bf_frame *frame)
+{
+	uint8_t head[BF_FRAME_BYTES];
+
+	bf_frame_put(head, frame);
 	bf_buf_put(out, head, sizeof(head));
 }
 
 void
-bf_frame_finish(struct bf_buf *out)
+bf_frame_finish(struct bf_buf *out, size_t at)
 {
 	uint32_t body_len;
 
 	if (out->err)
 		return;
-	body_len = htole32((uint32_t)(out->len - BF_FRAME_BYTES));
-	memcpy(out->data + 4, &body_len, sizeof(body_len));
+	body_len = htole32((uint32_t)(out->len - at - BF_FRAME_BYTES));
+	memcpy(out->data + at + 4, &body_len, sizeof(body_len));
 }
 
 int

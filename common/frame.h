@@ -18,6 +18,8 @@ enum bf_frame_kind {
 	BF_FRAME_REQUEST = 1,
 	BF_FRAME_REPLY = 2,
 	BF_FRAME_ERROR = 3,
+	BF_FRAME_HANDSHAKE = 4, /* a Noise message; method is its number */
+	BF_FRAME_SEALED = 5,	/* an encrypted frame; id is a counter */
 };
 
 /* The operations; the numbers are the protocol's. */
@@ -38,10 +40,13 @@ struct bf_frame {
 	uint64_t id; /* chosen by the client, echoed by the agent */
 };
 
+/* Writes a whole header, body_len as it is. */
+void bf_frame_put(uint8_t out[BF_FRAME_BYTES], const struct bf_frame *frame);
 /* Appends the header; body_len is filled in by bf_frame_finish(). */
 void bf_frame_begin(struct bf_buf *out, const struct bf_frame *frame);
-/* Everything after the header that stands first in out is the body. */
-void bf_frame_finish(struct bf_buf *out);
+/* Everything after the header, which stands at an offset in out, is the body.
+ */
+void bf_frame_finish(struct bf_buf *out, size_t at);
 
 /*
  * bf_frame_parse - check the header and find the body

@@ -386,7 +386,7 @@ answer_error(struct bf_buf *reply, const struct bf_frame *frame, int code,
 	bf_buf_reset(reply);
 	bf_frame_begin(reply, &head);
 	bf_put_error(reply, &e);
-	bf_frame_finish(reply);
+	bf_frame_finish(reply, 0);
 }
 
 static void
@@ -438,7 +438,7 @@ bf_rpc_handle(void *arg, const struct bf_link_peer *peer, const uint8_t *bytes,
 		};
 		bf_frame_begin(reply, &head);
 		ret = call_method(&r, &frame, &index);
-		bf_frame_finish(reply);
+		bf_frame_finish(reply, 0);
 	}
 	if (!ret && reply->err)
 		ret = bf_err_set(&r.err, BF_ETOOBIG,

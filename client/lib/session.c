@@ -179,7 +179,7 @@ send_call(struct bpfleet *b, struct bf_session_call *call, struct bf_err *err)
 				  max);
 	if (call->request.err)
 		return bf_err_set(err, ENOMEM, "out of memory");
-	bf_frame_finish(&call->request);
+	bf_frame_finish(&call->request, 0);
 	return bf_link_start(&call->pending, b->link, &call->request, until,
 			     err);
 }

@@ -26,7 +26,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bf_buf_init(&buf, size);
 	bf_frame_begin(&buf, &frame);
 	bf_buf_put(&buf, body, frame.body_len);
-	bf_frame_finish(&buf);
+	bf_frame_finish(&buf, 0);
 	if (buf.err || buf.len != size || memcmp(buf.data, data, size) != 0)
 		abort();
 	bf_buf_fini(&buf);

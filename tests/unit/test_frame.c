@@ -24,7 +24,7 @@ make(struct bf_buf *out)
 	bf_buf_init(out, 1024);
 	bf_frame_begin(out, &frame);
 	bf_buf_put(out, "body", 4);
-	bf_frame_finish(out);
+	bf_frame_finish(out, 0);
 	assert_int_equal(out->err, 0);
 }
 
@@ -169,7 +169,7 @@ no_room(void **state)
 	(void)state;
 	bf_buf_init(&buf, BF_FRAME_BYTES - 1);
 	bf_frame_begin(&buf, &frame);
-	bf_frame_finish(&buf);
+	bf_frame_finish(&buf, 0);
 	assert_int_not_equal(buf.err, 0);
 	assert_int_equal(buf.len, 0);
 	bf_buf_fini(&buf);

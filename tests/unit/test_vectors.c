@@ -54,7 +54,7 @@ check(struct bf_buf *b, const char *name, size_t *len)
 	size_t n = 0;
 	FILE *f;
 
-	bf_frame_finish(b);
+	bf_frame_finish(b, 0);
 	assert_int_equal(b->err, 0);
 	snprintf(path, sizeof(path), "proto/vectors/%s.hex", name);
 	if (getenv("VECTORS_WRITE"))

@@ -113,7 +113,7 @@ test_frame(void **state)
 	bf_buf_init(&b, 100);
 	bf_frame_begin(&b, &f);
 	bf_buf_put(&b, "body", 4);
-	bf_frame_finish(&b);
+	bf_frame_finish(&b, 0);
 	assert_int_equal(bf_frame_parse(&got, &body, b.data, b.len, NULL), 0);
 	assert_int_equal(got.body_len, 4);
 	assert_int_equal(got.id, 0x1122);
