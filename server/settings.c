@@ -27,6 +27,46 @@ bf_settings_init(struct bf_settings *s)
 	};
 }
 
+/* The number of a map: digits alone, unlike what strtoul() takes. */
+static int
+parse_id(uint32_t *out, const char *digits)
+{
+	uint64_t id = 0;
+
+	for (; *digits >= '0' && *digits <= '9' && id <= UINT32_MAX; digits++)
+		id = id * 10 + (uint64_t)(*digits - '0');
+	*out = (uint32_t)id;
+	return *digits || !id || id > UINT32_MAX ? -BF_EARGUMENT : 0;
+}
+
+int
+bf_pattern_parse(struct bf_pattern *out, const char *text, struct bf_err *err)
+{
+	static const char *const kinds[] = {"name:", "pin:", "id:"};
+	const char *rest = strchr(text, ':');
+	size_t kind = 0, n = rest ? (size_t)(rest - text) + 1 : 0;
+
+	*out = (struct bf_pattern){0};
+	while (kind < BF_ARRAY_SIZE(kinds) &&
+	       (n != strlen(kinds[kind]) || memcmp(text, kinds[kind], n) != 0))
+		kind++;
+	if (!rest || kind == BF_ARRAY_SIZE(kinds))
+		return bf_err_set(err, BF_EARGUMENT,
+				  "maps: \"%.64s\" is not name:GLOB, pin:GLOB "
+				  "or id:N",
+				  text);
+	if (strlen(rest + 1) >= sizeof(out->glob))
+		return bf_err_set(err, BF_EARGUMENT,
+				  "maps: \"%.64s...\" is longer than %zu bytes",
+				  text, sizeof(out->glob) - 1);
+	out->kind = (enum bf_pattern_kind)kind;
+	snprintf(out->glob, sizeof(out->glob), "%s", rest + 1);
+	if (out->kind == BF_PATTERN_ID && parse_id(&out->id, out->glob))
+		return bf_err_set(err, BF_EARGUMENT,
+				  "maps: \"%.64s\" is no map id", text);
+	return 0;
+}
+
 static int
 set_listen(struct bf_settings *s, const char *value, struct bf_err *err)
 {
@@ -122,33 +162,10 @@ set_user(struct bf_settings *s, const char *value, struct bf_err *err)
 static int
 add_pattern(struct bf_settings *s, const char *value, struct bf_err *err)
 {
-	struct bf_pattern p = {0};
-	const char *rest = strchr(value, ':');
-	char *end = NULL;
+	struct bf_pattern p;
 
-	if (!rest || strlen(value) >= BF_PATTERN_MAX)
-		return bf_err_set(err, BF_EARGUMENT,
-				  "maps: \"%.64s\" is not name:GLOB, pin:GLOB "
-				  "or id:N",
-				  value);
-	snprintf(p.glob, sizeof(p.glob), "%s", rest + 1);
-	if (!strncmp(value, "name:", 5)) {
-		p.kind = BF_PATTERN_NAME;
-	} else if (!strncmp(value, "pin:", 4)) {
-		p.kind = BF_PATTERN_PIN;
-	} else if (!strncmp(value, "id:", 3)) {
-		p.kind = BF_PATTERN_ID;
-		p.id = (uint32_t)strtoul(p.glob, &end, 10);
-		if (!p.glob[0] || *end || !p.id)
-			return bf_err_set(err, BF_EARGUMENT,
-					  "maps: \"%.64s\" is no map id",
-					  value);
-	} else {
-		return bf_err_set(err, BF_EARGUMENT,
-				  "maps: \"%.64s\" is not name:GLOB, pin:GLOB "
-				  "or id:N",
-				  value);
-	}
+	if (bf_pattern_parse(&p, value, err))
+		return -BF_EARGUMENT;
 	if (s->n_patterns == BF_PATTERNS_MAX)
 		return bf_err_set(err, BF_EARGUMENT, "maps: more than %u lines",
 				  BF_PATTERNS_MAX);

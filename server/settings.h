@@ -27,11 +27,11 @@ enum bf_pattern_kind {
 	BF_PATTERN_ID,
 };
 
-/* A line `maps = name:GLOB`, `pin:GLOB` or `id:N`. */
+/* Which maps: `name:GLOB`, `pin:GLOB` or `id:N`. */
 struct bf_pattern {
 	enum bf_pattern_kind kind;
-	uint32_t id;
-	char glob[BF_PATTERN_MAX];
+	uint32_t id;		   /* of BF_PATTERN_ID, else 0 */
+	char glob[BF_PATTERN_MAX]; /* what stood after the colon */
 };
 
 struct bf_settings {
@@ -45,6 +45,14 @@ struct bf_settings {
 	char secret[BF_PATTERN_MAX];
 	enum bf_log_level log_level;
 };
+
+/*
+ * bf_pattern_parse - one pattern, as in a line `maps =` and in a client's maps
+ *
+ * Returns: 0; -BF_EARGUMENT with "maps: ...", which has no file and line
+ */
+int bf_pattern_parse(struct bf_pattern *out, const char *text,
+		     struct bf_err *err);
 
 void bf_settings_init(struct bf_settings *s);
 
