@@ -33,3 +33,20 @@ bf_nearest_distance(const char *a, const char *b)
 	}
 	return row[b_len];
 }
+
+const char *
+bf_nearest_word(const char *word, const char *const *words, size_t n)
+{
+	const char *best = NULL;
+	size_t best_d = 3, d;
+
+	for (size_t i = 0; word[0] && i < n; i++) {
+		d = bf_nearest_distance(word, words[i]);
+		/* Nothing of the word may be left but its length. */
+		if (d < best_d && d < strlen(words[i])) {
+			best = words[i];
+			best_d = d;
+		}
+	}
+	return best;
+}

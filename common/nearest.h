@@ -15,4 +15,12 @@
  */
 size_t bf_nearest_distance(const char *a, const char *b);
 
+/*
+ * bf_nearest_word - the word that was probably meant
+ *
+ * Returns: one of the n words, within two edits or begun by word; or NULL
+ */
+const char *bf_nearest_word(const char *word, const char *const *words,
+			    size_t n);
+
 #endif

@@ -3,6 +3,7 @@
  * main - bpfleet's command line: options and a verb in, exit status out
  */
 #include "client/cli/cmd.h"
+#include "common/nearest.h"
 
 #include <getopt.h>
 #include <signal.h>
@@ -240,7 +241,7 @@ set_format(struct cli *c, const char *word)
 	c->opts.format = render_by_name(word);
 	if (c->opts.format)
 		return -1;
-	like = select_nearest(word, names, BF_ARRAY_SIZE(names));
+	like = bf_nearest_word(word, names, BF_ARRAY_SIZE(names));
 	if (like)
 		return cli_usage("output \"%s\": not known; did you mean %s?",
 				 word, like);
@@ -308,7 +309,7 @@ unknown_option(const char *word)
 	if (optopt)
 		return cli_usage("option %s: it takes no argument", word);
 	if (!strncmp(word, "--", 2))
-		like = select_nearest(word + 2, names, BF_ARRAY_SIZE(table));
+		like = bf_nearest_word(word + 2, names, BF_ARRAY_SIZE(table));
 	return like ? cli_usage("option %s: not known; did you mean --%s?",
 				word, like)
 		    : cli_usage("option %s: not known", word);
@@ -416,7 +417,7 @@ unknown_command(const char *verb)
 
 	for (size_t i = 0; i < BF_ARRAY_SIZE(commands); i++)
 		names[i] = commands[i].name;
-	like = select_nearest(verb, names, BF_ARRAY_SIZE(names));
+	like = bf_nearest_word(verb, names, BF_ARRAY_SIZE(names));
 	return like ? cli_usage("command \"%s\": not known; did you mean %s?",
 				verb, like)
 		    : cli_usage("command \"%s\": not known", verb);

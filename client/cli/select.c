@@ -4,8 +4,6 @@
  */
 #include "client/cli/select.h"
 
-#include "common/nearest.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -101,23 +99,6 @@ select_name(const char *selector)
 	if (strncmp(selector, "name:", 5) != 0)
 		return selector;
 	return strpbrk(selector + 5, "*?[\\") ? NULL : selector + 5;
-}
-
-const char *
-select_nearest(const char *word, const char *const *words, size_t n)
-{
-	const char *best = NULL;
-	size_t best_d = 3, d;
-
-	for (size_t i = 0; word[0] && i < n; i++) {
-		d = bf_nearest_distance(word, words[i]);
-		/* Nothing of the word may be left but its length. */
-		if (d < best_d && d < strlen(words[i])) {
-			best = words[i];
-			best_d = d;
-		}
-	}
-	return best;
 }
 
 static int

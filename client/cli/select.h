@@ -38,14 +38,6 @@ int select_map(char selector[SELECT_MAX], int argc, char **argv,
 const char *select_name(const char *selector);
 
 /*
- * select_nearest - the word that was probably meant
- *
- * Returns: one of the n words, within two edits or begun by word; or NULL
- */
-const char *select_nearest(const char *word, const char *const *words,
-			   size_t n);
-
-/*
  * select_keys - key hex 0a 00 | key 10 0 | value hex 0a, any number of them
  *
  * Returns: words used; -1 with why set; -2 without memory

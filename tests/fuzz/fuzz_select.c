@@ -3,6 +3,7 @@
  * fuzz_select - any words as a map, keys, hex and numbers
  */
 #include "client/cli/select.h"
+#include "common/nearest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,8 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	select_keys(&keys, n, words, &why);
 	free(keys.bytes);
 	if (n) {
-		select_nearest(words[0], (const char *const *)words, (size_t)n);
+		bf_nearest_word(words[0], (const char *const *)words,
+				(size_t)n);
 		select_hex(hex, sizeof(hex), words[0]);
 		select_number(&number, words[0], 0, UINT64_MAX);
 	}

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/keys.h"
 #include "common/log.h"
+#include "common/nearest.h"
 #include "common/page.h"
 
 #include <errno.h>
@@ -313,6 +314,23 @@ macs(void **state)
 		assert_int_equal(a.bytes[i], 0);
 }
 
+static void
+nearest_word_within_reach(void **state)
+{
+	static const char *const words[] = {"list", "lookup", "dump"};
+	char longest[200];
+
+	(void)state;
+	memset(longest, 'a', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_string_equal(bf_nearest_word("lis", words, 3), "list");
+	assert_string_equal(bf_nearest_word("dmup", words, 3), "dump");
+	assert_string_equal(bf_nearest_word("look", words, 3), "lookup");
+	assert_null(bf_nearest_word("", words, 3));
+	assert_null(bf_nearest_word("zzzz", words, 3));
+	assert_null(bf_nearest_word(longest, words, 3));
+}
+
 int
 main(void)
 {
@@ -333,6 +351,7 @@ main(void)
 		WITH_DIR(loose_secret_is_refused),
 		WITH_DIR(secret_is_no_link_and_no_dir),
 		cmocka_unit_test(macs),
+		cmocka_unit_test(nearest_word_within_reach),
 	};
 
 	if (bf_keys_init(NULL))

@@ -158,23 +158,6 @@ test_names(void **state)
 }
 
 static void
-test_nearest(void **state)
-{
-	static const char *const words[] = {"list", "lookup", "dump"};
-	char longest[200];
-
-	(void)state;
-	memset(longest, 'a', sizeof(longest) - 1);
-	longest[sizeof(longest) - 1] = '\0';
-	assert_string_equal(select_nearest("lis", words, 3), "list");
-	assert_string_equal(select_nearest("dmup", words, 3), "dump");
-	assert_string_equal(select_nearest("look", words, 3), "lookup");
-	assert_null(select_nearest("", words, 3));
-	assert_null(select_nearest("zzzz", words, 3));
-	assert_null(select_nearest(longest, words, 3));
-}
-
-static void
 test_hex_and_numbers(void **state)
 {
 	uint8_t out[4];
@@ -204,7 +187,6 @@ main(void)
 		cmocka_unit_test(test_map_kinds),
 		cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_nearest),
 		cmocka_unit_test(test_hex_and_numbers),
 	};
 
