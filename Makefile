@@ -39,7 +39,7 @@ LDFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined) -pie \
 LIBS := -lnng -lsodium -lprotobuf-c -lpthread
 
 COMMON_O := $(addprefix $(B)/common/,err.o clock.o log.o buf.o keys.o page.o \
-	cursor.o mapinfo.o nearest.o frame.o codec.o noise.o \
+	cursor.o mapinfo.o nearest.o lines.o frame.o codec.o noise.o \
 	channel.o link.o) $(B)/gen/bpfleet.pb-c.o
 SERVER_O := $(addprefix $(B)/server/,settings.o map.o pins.o broker_msg.o \
 	read_walk.o read_batch.o read_select.o dump.o rpc.o sandbox.o \
@@ -147,7 +147,7 @@ $(B)/tests/bulk: $(B)/tests/bench/bench.o $(B)/libbpfleet.a
 FUZZ_C := common/err.c common/buf.c common/clock.c common/log.c \
 	common/keys.c common/page.c common/cursor.c common/mapinfo.c \
 	common/frame.c common/codec.c common/noise.c common/channel.c \
-	common/nearest.c client/cli/select.c
+	common/nearest.c common/lines.c client/cli/select.c
 $(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_C) | $(GEN)/bpfleet.pb-c.h
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -g -O1 $(CPPFLAGS) \
