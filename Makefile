@@ -41,7 +41,7 @@ LIBS := -lnng -lsodium -lprotobuf-c -lpthread
 COMMON_O := $(addprefix $(B)/common/,err.o clock.o log.o buf.o keys.o page.o \
 	cursor.o mapinfo.o nearest.o lines.o frame.o codec.o noise.o \
 	channel.o link.o) $(B)/gen/bpfleet.pb-c.o
-SERVER_O := $(addprefix $(B)/server/,settings.o map.o pins.o broker_msg.o \
+SERVER_O := $(addprefix $(B)/server/,settings.o acl.o map.o pins.o broker_msg.o \
 	read_walk.o read_batch.o read_select.o dump.o rpc.o sandbox.o \
 	broker_maps.o broker.o worker.o)
 LIB_O := $(patsubst client/lib/%.c,$(B)/client/lib/%.o,$(wildcard client/lib/*.c))

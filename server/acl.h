@@ -30,14 +30,14 @@ struct bf_acl_net {
 struct bf_acl_client {
 	uint8_t key[BF_KEY_BYTES];
 	uint32_t line;	    /* in the file, from 1 */
-	uint32_t ops;	    /* bit m: method m (enum bf_method) is allowed */
+	uint32_t ops;	    /* bit m: method m is allowed; hello always is */
 	uint64_t expires_s; /* Unix time of the first second after; 0: never */
 	uint32_t rate_n;    /* requests per rate_s seconds; 0: any */
 	uint32_t rate_s;
 	uint32_t n_nets;     /* 0: from anywhere */
 	uint32_t n_patterns; /* 0: all maps that the agent shows */
 	struct bf_acl_net nets[BF_ACL_NETS_MAX];
-	char comment[BF_ACL_COMMENT_MAX]; /* no control bytes */
+	char comment[BF_ACL_COMMENT_MAX]; /* no control bytes, NULs after it */
 };
 
 /* A line with its map patterns, which stay with the broker. */
@@ -48,16 +48,18 @@ struct bf_acl_line {
 
 struct bf_acl {
 	uint32_t n;
-	struct bf_acl_line *lines;
+	struct bf_acl_line *lines; /* as in the file, each key once */
 };
 
 /*
  * bf_acl_parse - the text of a file; name is for messages
  *
- * Blank lines and lines that begin with # are skipped.
+ * Blank lines and lines that begin with # are skipped; a file without keys is
+ * fine.  Lines that have expired are kept, and are for their user to refuse.
+ * Out:     whatever it held before is forgotten, not freed
  * Returns: 0; -BF_EARGUMENT with "name:line: ..." for the first mistake,
  *          also for a key that has a line already; -ENOMEM
- * Owns:    bf_acl_fini() it, also after an error
+ * Owns:    bf_acl_fini() it; after an error it is empty
  */
 int bf_acl_parse(struct bf_acl *acl, const char *text, size_t len,
 		 const char *name, struct bf_err *err);
@@ -65,13 +67,18 @@ int bf_acl_parse(struct bf_acl *acl, const char *text, size_t len,
 /*
  * bf_acl_read - the same from a file
  *
+ * A link is followed; its target is what is checked.
  * Returns: also -BF_EDENIED if others than its owner may write the file (or
- *          it is neither root's nor ours); -ENOENT and other -errno
+ *          it is neither root's nor ours); -EFBIG; -ENOENT and other -errno
  */
 int bf_acl_read(struct bf_acl *acl, const char *path, struct bf_err *err);
 void bf_acl_fini(struct bf_acl *acl);
 
-/* May the client come from this address (as in struct bf_acl_net)? */
+/*
+ * bf_acl_from_ok - may the client come from this address (as in bf_acl_net)?
+ *
+ * IPv4 and IPv6 are apart: ::/0 is all of IPv6 and none of IPv4.
+ */
 bool bf_acl_from_ok(const struct bf_acl_client *client, const uint8_t addr[16]);
 
 #endif
