@@ -147,18 +147,21 @@ $(B)/tests/bulk: $(B)/tests/bench/bench.o $(B)/libbpfleet.a
 FUZZ_C := common/err.c common/buf.c common/clock.c common/log.c \
 	common/keys.c common/page.c common/cursor.c common/mapinfo.c \
 	common/frame.c common/codec.c common/noise.c common/channel.c \
-	common/nearest.c common/lines.c client/cli/select.c
+	common/nearest.c common/lines.c common/conf.c server/settings.c \
+	server/acl.c client/cli/select.c
 $(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_C) | $(GEN)/bpfleet.pb-c.h
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -g -O1 $(CPPFLAGS) \
 		-fsanitize=fuzzer,address,undefined -o $@ $^ \
-		$(GEN)/bpfleet.pb-c.c -lprotobuf-c -lsodium
+		$(GEN)/bpfleet.pb-c.c -lprotobuf-c -lsodium -linih
 
-# Ten minutes for each target.
+# Ten minutes for each target.  New inputs go to the first directory; the
+# second has those that are kept.
 fuzz: deps
 	$(Q)$(MAKE) --no-print-directory tests
 	$(Q)for f in $(FUZZERS); do mkdir -p build/corpus/$$f; \
-		$(B)/fuzz/$$f -max_total_time=600 build/corpus/$$f || exit 1; \
+		$(B)/fuzz/$$f -max_total_time=600 build/corpus/$$f \
+		$$(ls -d tests/fuzz/corpus/$$f 2>/dev/null) || exit 1; \
 	done
 
 TIDY_C := $(wildcard common/*.c server/*.c client/lib/*.c client/cli/*.c)

@@ -43,22 +43,27 @@ run_one() {
 	rm -f "$out"
 }
 
-# A short run of each fuzz target: finds what is found at once.
+# A short run of each fuzz target: finds what is found at once.  Inputs that
+# are kept (tests/fuzz/corpus) are read; new ones go to a scratch directory.
 run_fuzzers() {
-	local f name out
+	local f name out scratch dirs
 	for f in build/fuzz/fuzz_*; do
 		[ -x "$f" ] && [[ $f != *.d ]] || continue
 		name=$(basename "$f")
 		[[ fuzz/$name =~ ${FILTER:-.} ]] || continue
 		out=$(mktemp)
+		scratch=$(mktemp -d)
+		dirs=("$scratch")
+		[ -d "tests/fuzz/corpus/$name" ] &&
+			dirs+=("tests/fuzz/corpus/$name")
 		if timeout 120 "$f" -max_total_time=5 -print_final_stats=0 \
-			>"$out" 2>&1 </dev/null; then
+			"${dirs[@]}" >"$out" 2>&1 </dev/null; then
 			echo "ok 1 $name" >"$out"
 		else
 			echo "not ok 1 $name" >>"$out"
 		fi
 		count "fuzz/$name" "$out" 0
-		rm -f "$out" 
+		rm -rf "$out" "$scratch"
 	done
 	rm -f crash-* leak-* timeout-* oom-*
 }
