@@ -148,7 +148,7 @@ FUZZ_C := common/err.c common/buf.c common/clock.c common/log.c \
 	common/keys.c common/page.c common/cursor.c common/mapinfo.c \
 	common/frame.c common/codec.c common/noise.c common/channel.c \
 	common/nearest.c common/lines.c common/conf.c server/settings.c \
-	server/acl.c client/cli/select.c
+	server/acl.c client/lib/known.c client/cli/select.c
 $(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_C) | $(GEN)/bpfleet.pb-c.h
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -g -O1 $(CPPFLAGS) \
