@@ -41,8 +41,9 @@ LIBS := -lnng -lsodium -lprotobuf-c -lpthread
 COMMON_O := $(addprefix $(B)/common/,err.o clock.o log.o buf.o keys.o page.o \
 	cursor.o mapinfo.o nearest.o lines.o frame.o codec.o noise.o \
 	channel.o link.o) $(B)/gen/bpfleet.pb-c.o
-SERVER_O := $(addprefix $(B)/server/,settings.o acl.o map.o pins.o broker_msg.o \
-	read_walk.o read_batch.o read_select.o dump.o rpc.o sandbox.o \
+SERVER_O := $(addprefix $(B)/server/,settings.o acl.o map.o pins.o \
+	broker_msg.o read_walk.o read_batch.o read_select.o dump.o gate.o \
+	audit.o rpc.o sandbox.o \
 	broker_maps.o broker.o worker.o)
 LIB_O := $(patsubst client/lib/%.c,$(B)/client/lib/%.o,$(wildcard client/lib/*.c))
 CLI_O := $(patsubst client/cli/%.c,$(B)/client/cli/%.o,$(wildcard client/cli/*.c))

@@ -18,6 +18,8 @@
 #define BF_KEY_MAX (64u << 10)
 /* Largest request body an agent accepts: many keys, or one of 64 KiB. */
 #define BF_REQUEST_MAX (1u << 20)
+/* The same over tcp, where anybody can make an agent receive one. */
+#define BF_REQUEST_MAX_TCP (128u << 10)
 /* Hard cap of keys + values in one page, and so of one entry or bucket. */
 #define BF_PAGE_MAX (64u << 20)
 /* What a page holds unless the client asks for something else. */

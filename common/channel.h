@@ -19,6 +19,9 @@
 
 #include <pthread.h>
 
+/* Of the handshake: the protocol, its version, and who plays which role. */
+#define BF_CHANNEL_PROLOGUE "bpfleet 1: client to agent"
+
 /* What sealing adds to a frame: before it and behind it. */
 #define BF_CHANNEL_HEAD_BYTES BF_FRAME_BYTES
 #define BF_CHANNEL_TAG_BYTES 16u

@@ -36,6 +36,8 @@ static const struct {
 	{BF_ENOKEY, "key not found"},
 	{BF_EPERMISSION, "agent lacks a capability"},
 	{BF_EINTERNAL, "internal error"},
+	{BF_ESESSION, "no session"},
+	{BF_EHOSTKEY, "key of the agent not known"},
 };
 
 int(bf_err_set)(struct bf_err *err, int code, const char *fmt, ...)

@@ -32,6 +32,8 @@ enum bf_err_code {
 	BF_ENOKEY = 5015,	/* the map has no such key, or is empty */
 	BF_EPERMISSION = 5016,	/* the agent itself lacks a capability */
 	BF_EINTERNAL = 5017,	/* our own bug */
+	BF_ESESSION = 5018,	/* no handshake yet on this connection */
+	BF_EHOSTKEY = 5019, /* the agent has another key, or none is known */
 };
 
 /* What failed, on what, why and what to do, in one line. */

@@ -10,11 +10,13 @@
  */
 #include "common/link.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/rep.h>
 #include <nng/protocol/reqrep0/req.h>
 #include <nng/transport/ipc/ipc.h>
+#include <nng/transport/tcp/tcp.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,15 +90,11 @@ from_nng(int rv)
 static int
 check_scheme(const char *url, struct bf_err *err)
 {
-	if (!strncmp(url, "ipc:///", 7) || !strncmp(url, "abstract://", 11))
+	if (!strncmp(url, "ipc:///", 7) || !strncmp(url, "abstract://", 11) ||
+	    !strncmp(url, "tcp://", 6))
 		return 0;
-	if (!strncmp(url, "tcp://", 6))
-		return bf_err_set(
-			err, BF_EARGUMENT,
-			"%s: tcp needs the secure channel, which this "
-			"version does not have: use ipc:///PATH",
-			url);
-	return bf_err_set(err, BF_EARGUMENT, "%s: not an address (ipc:///PATH)",
+	return bf_err_set(err, BF_EARGUMENT,
+			  "%s: not an address (ipc:///PATH, tcp://HOST:PORT)",
 			  url);
 }
 
@@ -148,11 +146,27 @@ receive_next(struct slot *slot)
 	nng_ctx_recv(slot->ctx, slot->aio);
 }
 
+static void
+set_tcp_address(struct bf_link_peer *peer, const nng_sockaddr *sa)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (sa->s_family == NNG_AF_INET) {
+		memcpy(peer->addr, mapped, sizeof(mapped));
+		memcpy(peer->addr + 12, &sa->s_in.sa_addr, 4);
+		peer->port = ntohs(sa->s_in.sa_port);
+	} else if (sa->s_family == NNG_AF_INET6) {
+		memcpy(peer->addr, sa->s_in6.sa_addr, 16);
+		peer->port = ntohs(sa->s_in6.sa_port);
+	}
+}
+
 static struct bf_link_peer
 peer_of(nng_pipe pipe)
 {
-	struct bf_link_peer peer = {0};
+	struct bf_link_peer peer = {.pipe = (uint32_t)nng_pipe_id(pipe)};
 	uint64_t uid = 0, gid = 0, pid = 0;
+	nng_sockaddr sa;
 
 	if (nng_pipe_get_uint64(pipe, NNG_OPT_IPC_PEER_UID, &uid) == 0 &&
 	    nng_pipe_get_uint64(pipe, NNG_OPT_IPC_PEER_GID, &gid) == 0) {
@@ -161,8 +175,33 @@ peer_of(nng_pipe pipe)
 		peer.uid = (uint32_t)uid;
 		peer.gid = (uint32_t)gid;
 		peer.pid = (uint32_t)pid;
+	} else if (nng_pipe_get_addr(pipe, NNG_OPT_REMADDR, &sa) == 0) {
+		set_tcp_address(&peer, &sa);
 	}
 	return peer;
+}
+
+static void
+server_pipe_event(nng_pipe pipe, nng_pipe_ev ev, void *arg)
+{
+	struct bf_link_server *s = arg;
+	struct bf_link_peer peer;
+
+	if (ev == NNG_PIPE_EV_REM_POST) {
+		s->opts.gone(s->opts.arg, (uint32_t)nng_pipe_id(pipe));
+		return;
+	}
+	peer = peer_of(pipe);
+	if (!peer.local && !s->opts.come(s->opts.arg, &peer))
+		nng_pipe_close(pipe);
+}
+
+void
+bf_link_drop(uint32_t pipe)
+{
+	nng_pipe p = {.id = pipe};
+
+	nng_pipe_close(p);
 }
 
 /* A connection that leaves its replies unread is ended before it fills the
@@ -237,14 +276,19 @@ listen_on(struct bf_link_server *s, const char *url, struct bf_err *err)
 {
 	nng_listener l;
 	int rv, ret;
+	bool tcp;
 
 	ret = check_scheme(url, err);
 	if (ret)
 		return ret;
 	rv = nng_listener_create(&l, s->sock, url);
+	tcp = !strncmp(url, "tcp:", 4);
 	if (!rv)
 		rv = nng_listener_set_size(l, NNG_OPT_RECVMAXSZ,
-					   s->opts.max_request);
+					   tcp ? s->opts.max_request_tcp
+					       : s->opts.max_request);
+	if (!rv && tcp)
+		rv = nng_listener_set_bool(l, NNG_OPT_TCP_KEEPALIVE, true);
 	if (!rv && !strncmp(url, "ipc:", 4))
 		rv = nng_listener_set_int(l, NNG_OPT_IPC_PERMISSIONS,
 					  (int)s->opts.socket_mode);
@@ -300,6 +344,12 @@ bf_link_listen(struct bf_link_server **out,
 	pthread_cond_init(&s->idle, NULL);
 	rv = nng_rep0_open(&s->sock);
 	s->sock_open = rv == 0;
+	if (!rv && opts->come)
+		rv = nng_pipe_notify(s->sock, NNG_PIPE_EV_ADD_PRE,
+				     server_pipe_event, s);
+	if (!rv && opts->gone)
+		rv = nng_pipe_notify(s->sock, NNG_PIPE_EV_REM_POST,
+				     server_pipe_event, s);
 	if (!rv)
 		rv = start_slots(s);
 	if (rv)
@@ -366,8 +416,11 @@ bf_link_server_close(struct bf_link_server *s, uint32_t drain_ms)
 struct bf_link_client {
 	nng_socket sock;
 	pthread_mutex_t lock;
-	pthread_cond_t answer;
-	int n_pipes; /* connections that stand now */
+	pthread_cond_t event; /* an answer, or the end of dialing */
+	uint32_t pipe;	      /* the connection that stands now; 0: none */
+	const char *url;      /* while dialing */
+	bool dialed;
+	int dial_rv;
 };
 
 struct bf_link_call {
@@ -383,21 +436,23 @@ pipe_event(nng_pipe pipe, nng_pipe_ev ev, void *arg)
 {
 	struct bf_link_client *c = arg;
 
-	(void)pipe;
 	pthread_mutex_lock(&c->lock);
-	c->n_pipes += ev == NNG_PIPE_EV_ADD_POST ? 1 : -1;
+	if (ev == NNG_PIPE_EV_ADD_POST)
+		c->pipe = (uint32_t)nng_pipe_id(pipe);
+	else if (c->pipe == (uint32_t)nng_pipe_id(pipe))
+		c->pipe = 0;
 	pthread_mutex_unlock(&c->lock);
 }
 
-static bool
-is_connected(struct bf_link_client *c)
+uint32_t
+bf_link_pipe(struct bf_link_client *c)
 {
-	bool yes;
+	uint32_t pipe;
 
 	pthread_mutex_lock(&c->lock);
-	yes = c->n_pipes > 0;
+	pipe = c->pipe;
 	pthread_mutex_unlock(&c->lock);
-	return yes;
+	return pipe;
 }
 
 static int
@@ -424,9 +479,63 @@ set_client_options(struct bf_link_client *c, size_t max_reply)
 	return rv;
 }
 
+static void *
+dial(void *arg)
+{
+	struct bf_link_client *c = arg;
+	int rv = nng_dial(c->sock, c->url, NULL, 0);
+
+	pthread_mutex_lock(&c->lock);
+	c->dial_rv = rv;
+	c->dialed = true;
+	pthread_cond_broadcast(&c->event);
+	pthread_mutex_unlock(&c->lock);
+	return NULL;
+}
+
+/* nng_dial() tells why it failed, but takes as long as the kernel does to give
+ * a silent host up; closing the socket ends it.
+ */
+static int
+dial_until(struct bf_link_client *c, const char *url, struct bf_mono deadline)
+{
+	struct timespec until = wall_in_ms(
+		(uint32_t)bf_min_u64(bf_mono_left_ms(deadline), UINT32_MAX));
+	pthread_t thread;
+	bool in_time;
+	int rv = 0;
+
+	c->url = url;
+	if (pthread_create(&thread, NULL, dial, c))
+		return NNG_ENOMEM;
+	pthread_mutex_lock(&c->lock);
+	while (!c->dialed && rv == 0)
+		rv = pthread_cond_timedwait(&c->event, &c->lock, &until);
+	in_time = c->dialed;
+	pthread_mutex_unlock(&c->lock);
+	if (!in_time)
+		nng_close(c->sock);
+	pthread_join(thread, NULL);
+	return in_time ? c->dial_rv : NNG_ETIMEDOUT;
+}
+
+static const char *
+why_not_dialed(int rv)
+{
+	switch (rv) {
+	case NNG_ECONNREFUSED:
+	case NNG_ENOENT:
+		return "no agent listens there";
+	case NNG_ETIMEDOUT:
+		return "no connection in time";
+	default:
+		return nng_strerror(rv);
+	}
+}
+
 int
 bf_link_dial(struct bf_link_client **out, const char *url, size_t max_reply,
-	     struct bf_err *err)
+	     struct bf_mono deadline, struct bf_err *err)
 {
 	struct bf_link_client *c = NULL;
 	int rv, ret;
@@ -438,24 +547,18 @@ bf_link_dial(struct bf_link_client **out, const char *url, size_t max_reply,
 	if (!c)
 		return bf_err_set(err, ENOMEM, "out of memory");
 	pthread_mutex_init(&c->lock, NULL);
-	pthread_cond_init(&c->answer, NULL);
+	pthread_cond_init(&c->event, NULL);
 	rv = nng_req0_open(&c->sock);
-	if (rv) {
-		pthread_cond_destroy(&c->answer);
-		pthread_mutex_destroy(&c->lock);
-		free(c);
-		return bf_err_set(err, from_nng(rv), "cannot start nng: %s",
-				  nng_strerror(rv));
-	}
-	rv = set_client_options(c, max_reply);
 	if (!rv)
+		rv = set_client_options(c, max_reply);
+	if (!rv && !strncmp(url, "tcp:", 4))
+		rv = dial_until(c, url, deadline);
+	else if (!rv)
 		rv = nng_dial(c->sock, url, NULL, 0);
 	if (rv) {
 		bf_link_client_close(c);
 		return bf_err_set(err, from_nng(rv), "%s: %s", url,
-				  rv == NNG_ECONNREFUSED || rv == NNG_ENOENT
-					  ? "no agent listens there"
-					  : nng_strerror(rv));
+				  why_not_dialed(rv));
 	}
 	*out = c;
 	return 0;
@@ -467,7 +570,7 @@ bf_link_client_close(struct bf_link_client *c)
 	if (!c)
 		return;
 	nng_close(c->sock);
-	pthread_cond_destroy(&c->answer);
+	pthread_cond_destroy(&c->event);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -480,7 +583,7 @@ call_event(void *arg)
 
 	pthread_mutex_lock(&call->client->lock);
 	call->answered = call->receiving;
-	pthread_cond_broadcast(&call->client->answer);
+	pthread_cond_broadcast(&call->client->event);
 	pthread_mutex_unlock(&call->client->lock);
 }
 
@@ -502,7 +605,7 @@ send_request(struct bf_link_client *c, struct bf_link_call *call,
 	     const struct bf_buf *request, struct bf_mono deadline)
 {
 	uint64_t ms = bf_mono_left_ms(deadline);
-	bool connected = is_connected(c);
+	bool connected = bf_link_pipe(c) != 0;
 	nng_msg *msg = NULL;
 	int rv;
 
@@ -596,7 +699,7 @@ await_answer(struct bf_link_call *call)
 
 	pthread_mutex_lock(&call->client->lock);
 	while (!call->answered && rv == 0)
-		rv = pthread_cond_timedwait(&call->client->answer,
+		rv = pthread_cond_timedwait(&call->client->event,
 					    &call->client->lock, &until);
 	pthread_mutex_unlock(&call->client->lock);
 }

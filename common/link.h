@@ -18,27 +18,39 @@
 struct bf_link_peer {
 	bool local; /* ipc: uid, gid and pid are the kernel's word */
 	uint32_t uid, gid, pid;
+	uint32_t pipe;	  /* the connection; not used again soon */
+	uint8_t addr[16]; /* tcp: IPv6, or IPv4 as ::ffff:a.b.c.d */
+	uint16_t port;
 };
 
 /*
  * Answers one request.
- * In/out:  append the reply to `reply`; leaving it empty drops the connection
+ * In/out:  request may be changed in place; append the reply to `reply`:
+ *          leaving it empty drops the connection
  * Threads: called from several at once, so must not wait on the link itself
  */
 typedef void bf_link_handler(void *arg, const struct bf_link_peer *peer,
-			     const uint8_t *request, size_t len,
+			     uint8_t *request, size_t len,
 			     struct bf_buf *reply);
+/* A connection over tcp has come, and may stay; or it is gone, also if it
+ * could not stay.  Must not call back into the link.
+ */
+typedef bool bf_link_come(void *arg, const struct bf_link_peer *peer);
+typedef void bf_link_gone(void *arg, uint32_t pipe);
 
 struct bf_link_server_opts {
 	const char *const *urls;
 	size_t n_urls;
 	uint32_t n_contexts;	  /* requests served at once */
 	size_t max_request;	  /* bytes; longer ones drop the connection */
+	size_t max_request_tcp;	  /* the same, of connections over tcp */
 	size_t max_reply;	  /* bytes */
 	uint32_t socket_mode;	  /* of an ipc socket's file, such as 0600 */
 	uint32_t send_timeout_ms; /* a reply not taken by then is dropped */
 	uint32_t max_unread;	  /* replies a connection may leave unread */
 	bf_link_handler *handler;
+	bf_link_come *come;
+	bf_link_gone *gone;
 	void *arg;
 };
 
@@ -47,13 +59,15 @@ struct bf_link_server;
 /*
  * bf_link_listen - serve on every url, or on none
  *
- * In:      ipc:///PATH or abstract://NAME
- * Returns: 0; -BF_EARGUMENT for another scheme (tcp:// with the reason);
- *          -EADDRINUSE; other -errno
+ * In:      ipc:///PATH, abstract://NAME or tcp://ADDRESS:PORT
+ * Returns: 0; -BF_EARGUMENT for another scheme; -EADDRINUSE; other -errno
  * Owns:    bf_link_server_close() the result
  */
 int bf_link_listen(struct bf_link_server **out,
 		   const struct bf_link_server_opts *opts, struct bf_err *err);
+
+/* Ends a connection, if it still stands. */
+void bf_link_drop(uint32_t pipe);
 
 /* Stops taking requests, lets those at work finish for drain_ms, closes. */
 void bf_link_server_close(struct bf_link_server *server, uint32_t drain_ms);
@@ -62,7 +76,7 @@ struct bf_link_client;
 struct bf_link_call;
 
 struct bf_link_reply {
-	const uint8_t *data; /* borrows from msg */
+	uint8_t *data; /* borrows from msg; may be changed */
 	size_t len;
 	void *msg;
 };
@@ -70,12 +84,16 @@ struct bf_link_reply {
 /*
  * bf_link_dial - connect to an agent
  *
+ * In:      a connection over tcp must stand by the deadline
  * Returns: 0; -BF_EUNREACHABLE (nobody listens, no such path);
- *          -BF_EDENIED (the path may not be opened); -BF_EARGUMENT (scheme)
+ *          -BF_EDENIED (the path may not be opened); -BF_EARGUMENT (scheme);
+ *          -BF_ETIMEOUT
  * Threads: the client may be used by several at once
  */
 int bf_link_dial(struct bf_link_client **out, const char *url, size_t max_reply,
-		 struct bf_err *err);
+		 struct bf_mono deadline, struct bf_err *err);
+/* Which connection stands now: another number after each reconnect; 0: none */
+uint32_t bf_link_pipe(struct bf_link_client *client);
 void bf_link_client_close(struct bf_link_client *client);
 
 /*

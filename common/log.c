@@ -89,7 +89,8 @@ bf_log_escape(const void *bytes, size_t len, char *out, size_t out_cap)
 	size_t used = 0;
 
 	for (size_t i = 0; i < len && used + 5 <= out_cap; i++) {
-		if (in[i] > 0x20 && in[i] < 0x7f && in[i] != '\\')
+		if (in[i] >= 0x20 && in[i] < 0x7f && in[i] != '\\' &&
+		    in[i] != '"')
 			out[used++] = (char)in[i];
 		else
 			used += (size_t)snprintf(out + used, out_cap - used,

@@ -47,7 +47,8 @@ void bf_log(enum bf_log_level level, const char *event, const char *fmt, ...)
 bool bf_log_allowed(struct bf_log_limit *limit, const char *event);
 
 /*
- * bf_log_escape - make bytes fit for a line: printable ASCII, the rest \xNN
+ * bf_log_escape - make bytes fit to stand between quotes in a line: printable
+ * ASCII, the rest and quotes \xNN
  *
  * Returns: out, always NUL-terminated, cut at out_cap
  */

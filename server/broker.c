@@ -39,6 +39,11 @@
 
 struct broker {
 	struct bf_broker_opts *opts;
+	struct bf_key *key;	/* the agent's, for tcp; NULL: none */
+	struct bf_acl acl;	/* what the worker that runs was told */
+	struct bf_acl next_acl; /* what the next one will be told, */
+	bool has_next;		/* once it was read */
+	int audit_fd;
 	struct bf_broker_maps maps;
 	struct bf_worker_setup setup;
 	pid_t worker;
@@ -132,6 +137,96 @@ make_cursor_key(struct broker *b)
 	}
 	bf_keys_derive(&b->setup.cursor_key, &secret, "cursor");
 	bf_keys_wipe(&secret, sizeof(secret));
+	return 0;
+}
+
+/* ------------------------------------------------- keys for tcp, and who */
+
+/* The agent's key pair: the secret half stays in this process. */
+static int
+load_key(struct broker *b, struct bf_err *err)
+{
+	const struct bf_settings *s = &b->opts->settings;
+	char text[BF_KEY_TEXT_BYTES];
+	struct bf_key key;
+	int ret = 0;
+
+	if (!s->key[0])
+		return 0;
+	if (!b->key)
+		b->key = bf_keys_alloc(sizeof(*b->key));
+	if (!b->key)
+		return bf_err_set(err, ENOMEM, "out of memory");
+	if (s->make_key && access(s->key, F_OK) < 0 && errno == ENOENT) {
+		ret = make_parents(s->key, 0700);
+		ret = ret ? bf_err_set(err, -ret, "key %s: %s", s->key,
+				       bf_err_str(ret))
+			  : bf_keys_make_private(s->key, err);
+	}
+	if (!ret)
+		ret = bf_keys_read_private(&key, s->key, err);
+	if (!ret)
+		*b->key = key;
+	bf_keys_wipe(&key, sizeof(key));
+	if (ret)
+		return ret;
+	bf_keys_public(b->setup.public_key, b->key);
+	bf_keys_to_text(text, b->setup.public_key);
+	bf_log(BF_LOG_INFO, "agent key", "public=%s", text);
+	return 0;
+}
+
+static int
+compare_lines(const void *a, const void *b)
+{
+	return memcmp(((const struct bf_acl_line *)a)->client.key,
+		      ((const struct bf_acl_line *)b)->client.key,
+		      BF_KEY_BYTES);
+}
+
+static int
+load_clients(struct broker *b, struct bf_err *err)
+{
+	const struct bf_settings *s = &b->opts->settings;
+	struct bf_acl acl = {0};
+	int ret = 0;
+
+	if (s->authorized_clients[0])
+		ret = bf_acl_read(&acl, s->authorized_clients, err);
+	if (ret) {
+		bf_acl_fini(&acl);
+		return ret;
+	}
+	if (acl.n)
+		qsort(acl.lines, acl.n, sizeof(*acl.lines), compare_lines);
+	bf_acl_fini(&b->next_acl);
+	b->next_acl = acl;
+	b->has_next = true;
+	return 0;
+}
+
+/* Opened here, since the worker can open nothing; again at each reload, so
+ * that a rotated file is let go.
+ */
+static int
+open_audit(struct broker *b, struct bf_err *err)
+{
+	const char *path = b->opts->settings.audit;
+
+	if (b->audit_fd >= 0)
+		close(b->audit_fd);
+	b->audit_fd = -1;
+	/* A private agent's stderr is that of a person's command. */
+	b->setup.audit = !strcmp(path, "log") && b->opts->lifeline_fd < 0;
+	if (path[0] != '/')
+		return 0;
+	b->audit_fd = open(
+		path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
+		0640);
+	if (b->audit_fd < 0)
+		return bf_err_set(err, errno, "audit %s: %s", path,
+				  bf_err_str(errno));
+	b->setup.audit = 2;
 	return 0;
 }
 
@@ -277,6 +372,7 @@ fill_setup(struct broker *b)
 	memcpy(b->setup.allow_gids, s->allow_gids, sizeof(s->allow_gids));
 	b->setup.n_allow_gids = s->n_allow_gids;
 	b->setup.log_level = (uint32_t)s->log_level;
+	b->setup.gate = s->gate;
 }
 
 static int
@@ -298,7 +394,7 @@ take_signals(struct broker *b)
 /* ----------------------------------------------------------- the worker */
 
 static void
-exec_worker(int sock)
+exec_worker(int sock, int audit_fd)
 {
 	char name[] = "bpfleetd", arg[] = "--worker";
 	char *const argv[] = {name, arg, NULL};
@@ -306,13 +402,42 @@ exec_worker(int sock)
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (dup2(sock, BF_BROKER_FD) < 0)
+	/* Out of the way of each other first. */
+	sock = fcntl(sock, F_DUPFD, BF_AUDIT_FD + 1);
+	audit_fd =
+		audit_fd < 0 ? -1 : fcntl(audit_fd, F_DUPFD, BF_AUDIT_FD + 1);
+	if (sock < 0 || dup2(sock, BF_BROKER_FD) < 0)
 		_exit(1);
-	if (sock == BF_BROKER_FD)
-		fcntl(sock, F_SETFD, 0);
-	close_range(BF_BROKER_FD + 1, ~0u, 0);
+	if (audit_fd >= 0 && dup2(audit_fd, BF_AUDIT_FD) < 0)
+		_exit(1);
+	close_range(BF_AUDIT_FD + (audit_fd >= 0), ~0u, 0);
 	execv("/proc/self/exe", argv);
 	_exit(1);
+}
+
+static int
+send_setup(const struct broker *b)
+{
+	int ret;
+
+	ret = bf_broker_send(b->sock, &b->setup, sizeof(b->setup), -1);
+	for (uint32_t i = 0; i < b->acl.n && !ret; i++)
+		ret = bf_broker_send(b->sock, &b->acl.lines[i].client,
+				     sizeof(b->acl.lines[i].client), -1);
+	return ret;
+}
+
+/* Clients are named by their place in the list: it changes between workers. */
+static void
+take_clients(struct broker *b)
+{
+	if (!b->has_next)
+		return;
+	b->has_next = false;
+	bf_acl_fini(&b->acl);
+	b->acl = b->next_acl;
+	b->next_acl = (struct bf_acl){0};
+	b->setup.n_clients = b->acl.n;
 }
 
 static int
@@ -328,14 +453,14 @@ start_worker(struct broker *b)
 	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	b->worker = fork();
 	if (b->worker == 0)
-		exec_worker(pair[1]);
+		exec_worker(pair[1], b->audit_fd);
 	close(pair[1]);
+	take_clients(b);
 	b->sock = pair[0];
 	b->ready = false;
 	b->killed = false;
 	b->started = bf_mono_now();
-	if (b->worker < 0 ||
-	    bf_broker_send(b->sock, &b->setup, sizeof(b->setup), -1)) {
+	if (b->worker < 0 || send_setup(b)) {
 		bf_err_set(&err, errno, "cannot start the worker: %s",
 			   bf_err_str(errno));
 		return fail("agent start", &err);
@@ -393,6 +518,18 @@ worker_is_ready(struct broker *b)
 	b->was_ready = true;
 }
 
+/* The one use of the agent's key, which so never meets the network. */
+static void
+answer_dh(const struct broker *b, const struct bf_broker_req *req,
+	  struct bf_broker_reply *reply)
+{
+	*reply = (struct bf_broker_reply){0};
+	if (!b->key)
+		bf_err_set(&reply->err, BF_EINTERNAL, "the agent has no key");
+	else if (bf_keys_dh(reply->shared, b->key, req->key))
+		bf_err_set(&reply->err, BF_EPROTO, "a key of low order");
+}
+
 static void
 serve_worker(struct broker *b)
 {
@@ -412,7 +549,12 @@ serve_worker(struct broker *b)
 		worker_is_ready(b);
 		return;
 	}
-	fd = bf_broker_maps_answer(&b->maps, &req, &reply);
+	if (req.op == BF_BROKER_DH) {
+		answer_dh(b, &req, &reply);
+		fd = -1;
+	} else {
+		fd = bf_broker_maps_answer(&b->maps, &req, &reply);
+	}
 	bf_broker_send(b->sock, &reply, sizeof(reply), fd);
 	if (fd >= 0)
 		close(fd);
@@ -497,7 +639,13 @@ begin_reload(struct broker *b)
 			bf_settings_set(&b->opts->settings, "listen",
 					BF_DEFAULT_LISTEN, &err);
 		fill_setup(b);
-		bf_log(BF_LOG_INFO, "agent reload", "settings=new");
+		if (load_key(b, &err) || load_clients(b, &err) ||
+		    open_audit(b, &err))
+			bf_log(BF_LOG_ERR, "agent reload",
+			       "why=\"%s\" effect=\"that stays as it was\"",
+			       err.text);
+		bf_log(BF_LOG_INFO, "agent reload", "settings=new clients=%u",
+		       b->next_acl.n);
 		b->reloading = true;
 		stop_worker(b);
 	}
@@ -572,17 +720,25 @@ remove_sockets(const struct broker *b)
 int
 bf_broker_run(struct bf_broker_opts *opts)
 {
-	struct broker b = {.opts = opts, .worker = -1, .sock = -1};
+	struct broker b = {
+		.opts = opts,
+		.worker = -1,
+		.sock = -1,
+		.audit_fd = -1,
+	};
 	struct bf_err err = {0};
 	int ret;
 
 	bf_log_set_level(opts->settings.log_level);
-	bf_broker_maps_init(&b.maps, &opts->settings, b.setup.limits,
+	bf_broker_maps_init(&b.maps, &opts->settings, &b.acl, b.setup.limits,
 			    sizeof(b.setup.limits));
 	if (b.setup.limits[0])
 		bf_log(BF_LOG_WARN, "agent limits", "why=\"%s\"",
 		       b.setup.limits);
 	if (bf_keys_init(&err) || read_boot_id(b.setup.boot_id, &err))
+		return fail("agent start", &err) ? 1 : 0;
+	if (load_key(&b, &err) || load_clients(&b, &err) ||
+	    open_audit(&b, &err))
 		return fail("agent start", &err) ? 1 : 0;
 	if (choose_user(&b) || make_cursor_key(&b) || prepare_sockets(&b))
 		return 1;
@@ -597,6 +753,9 @@ bf_broker_run(struct bf_broker_opts *opts)
 	if (b.was_ready)
 		remove_sockets(&b);
 	bf_keys_wipe(&b.setup.cursor_key, sizeof(b.setup.cursor_key));
+	bf_keys_free(b.key, sizeof(*b.key));
+	bf_acl_fini(&b.acl);
+	bf_acl_fini(&b.next_acl);
 	bf_broker_maps_fini(&b.maps);
 	bf_log(BF_LOG_INFO, "agent end", "status=%d", ret ? 1 : 0);
 	return ret ? 1 : 0;

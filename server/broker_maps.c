@@ -20,12 +20,12 @@ static const char no_by_id[] =
 
 void
 bf_broker_maps_init(struct bf_broker_maps *m,
-		    const struct bf_settings *settings, char *limits,
-		    size_t limits_cap)
+		    const struct bf_settings *settings,
+		    const struct bf_acl *acl, char *limits, size_t limits_cap)
 {
 	uint32_t id = 0;
 
-	*m = (struct bf_broker_maps){.settings = settings};
+	*m = (struct bf_broker_maps){.settings = settings, .acl = acl};
 	m->by_id = bpf_map_get_next_id(0, &id) == 0 || errno != EPERM;
 	snprintf(limits, limits_cap, "%s", m->by_id ? "" : no_by_id);
 }
@@ -55,12 +55,11 @@ pin_matches(const struct bf_broker_maps *m, uint32_t id, const char *glob)
 }
 
 static bool
-is_allowed(const struct bf_broker_maps *m, const struct bf_map_info *info)
+matches_any(const struct bf_broker_maps *m, const struct bf_map_info *info,
+	    const struct bf_pattern *patterns, uint32_t n)
 {
-	const struct bf_settings *s = m->settings;
-
-	for (uint32_t i = 0; i < s->n_patterns; i++) {
-		const struct bf_pattern *p = &s->patterns[i];
+	for (uint32_t i = 0; i < n; i++) {
+		const struct bf_pattern *p = &patterns[i];
 
 		if ((p->kind == BF_PATTERN_ID && p->id == info->id) ||
 		    (p->kind == BF_PATTERN_NAME &&
@@ -69,16 +68,41 @@ is_allowed(const struct bf_broker_maps *m, const struct bf_map_info *info)
 		     pin_matches(m, info->id, p->glob)))
 			return true;
 	}
-	return s->n_patterns == 0;
+	return n == 0;
+}
+
+static uint32_t
+n_client_patterns(const struct bf_broker_maps *m)
+{
+	return m->client ? m->client->client.n_patterns : 0;
+}
+
+static bool
+is_allowed(const struct bf_broker_maps *m, const struct bf_map_info *info)
+{
+	return matches_any(m, info, m->settings->patterns,
+			   m->settings->n_patterns) &&
+	       (!m->client || matches_any(m, info, m->client->patterns,
+					  n_client_patterns(m)));
+}
+
+static bool
+has_pin_pattern(const struct bf_pattern *patterns, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (patterns[i].kind == BF_PATTERN_PIN)
+			return true;
+	return false;
 }
 
 static bool
 needs_pins(const struct bf_broker_maps *m)
 {
-	for (uint32_t i = 0; i < m->settings->n_patterns; i++)
-		if (m->settings->patterns[i].kind == BF_PATTERN_PIN)
-			return true;
-	return !m->by_id;
+	return !m->by_id ||
+	       has_pin_pattern(m->settings->patterns,
+			       m->settings->n_patterns) ||
+	       (m->client &&
+		has_pin_pattern(m->client->patterns, n_client_patterns(m)));
 }
 
 /* Appends the pins of info number `index` to the reply, as far as they fit. */
@@ -216,6 +240,10 @@ static int
 open_failed(const struct bf_broker_maps *m, const struct bf_broker_req *req,
 	    int ret, struct bf_err *err)
 {
+	if (n_client_patterns(m))
+		return bf_err_set(err, BF_EDENIED,
+				  "denied: the line of this key does not "
+				  "allow that map");
 	if (req->pin[0] && ret == -EINVAL)
 		return bf_err_set(err, BF_ENOMAP,
 				  "pin %.300s: what is pinned there is no map",
@@ -260,17 +288,17 @@ answer_open(struct bf_broker_maps *m, const struct bf_broker_req *req,
 		open_failed(m, req, fd < 0 ? fd : ret, &reply->err);
 		goto refuse;
 	}
+	if (req->flags & BF_BROKER_WANT_PINS || needs_pins(m))
+		scan_pins(m);
+	if (!is_allowed(m, info)) {
+		open_failed(m, req, -ENOENT, &reply->err);
+		goto refuse;
+	}
 	if (req->pin[0] && req->id && info->id != req->id) {
 		bf_err_set(&reply->err, BF_EREPLACED,
 			   "pin %.300s: the map was replaced: it is id %u now, "
 			   "not id %u",
 			   req->pin, info->id, req->id);
-		goto refuse;
-	}
-	if (req->flags & BF_BROKER_WANT_PINS || needs_pins(m))
-		scan_pins(m);
-	if (!is_allowed(m, info)) {
-		open_failed(m, req, -ENOENT, &reply->err);
 		goto refuse;
 	}
 	tell_pins(m, reply, 0);
@@ -288,6 +316,11 @@ bf_broker_maps_answer(struct bf_broker_maps *m, const struct bf_broker_req *req,
 		      struct bf_broker_reply *reply)
 {
 	*reply = (struct bf_broker_reply){0};
+	if (req->client > m->acl->n) {
+		bf_err_set(&reply->err, BF_EPROTO, "no such client");
+		return -1;
+	}
+	m->client = req->client ? &m->acl->lines[req->client - 1] : NULL;
 	if (!memchr(req->pin, '\0', sizeof(req->pin))) {
 		bf_err_set(&reply->err, BF_EPROTO, "a path without an end");
 		return -1;

@@ -11,12 +11,13 @@
 #include "common/cursor.h"
 #include "common/err.h"
 #include "common/mapinfo.h"
-#include "server/settings.h"
+#include "server/acl.h"
 
 #include <pthread.h>
 
 /* The worker finds its end of the pair here after exec. */
 #define BF_BROKER_FD 3
+#define BF_AUDIT_FD 4
 #define BF_LIST_MAX 16u
 #define BF_PINS_BYTES 16384u
 
@@ -24,6 +25,7 @@ enum bf_broker_op {
 	BF_BROKER_READY = 1, /* the worker listens; no answer */
 	BF_BROKER_LIST = 2,  /* maps with an id above `id` */
 	BF_BROKER_OPEN = 3,  /* a read-only fd, by id, pin or both */
+	BF_BROKER_DH = 4,    /* X25519 of the agent's key and `key` */
 };
 
 #define BF_BROKER_WANT_PINS 1u
@@ -33,6 +35,8 @@ struct bf_broker_req {
 	uint32_t op;
 	uint32_t id;
 	uint32_t flags;
+	uint32_t client; /* whose rules hold too: 1 + index; 0: local */
+	uint8_t key[BF_KEY_BYTES];
 	char pin[BF_PATH_MAX];
 };
 
@@ -41,14 +45,17 @@ struct bf_broker_reply {
 	uint32_t n;	   /* infos; 1 for an opened map */
 	uint32_t end;	   /* no more maps */
 	uint32_t next_after_id;
-	char limits[160]; /* why some maps cannot be seen; "" */
+	uint8_t shared[BF_KEY_BYTES]; /* for BF_BROKER_DH */
+	char limits[160];	      /* why some maps cannot be seen; "" */
 	struct bf_map_info infos[BF_LIST_MAX];
 	uint32_t pins_len;
 	/* For each pin: index of its info, path, NUL. */
 	char pins[BF_PINS_BYTES];
 };
 
-/* The broker's first message: all that the worker needs to know. */
+/* The broker's first message: all that the worker needs to know.  n_clients
+ * messages follow it, a struct bf_acl_client each, sorted by key.
+ */
 struct bf_worker_setup {
 	char listen[BF_LISTEN_MAX][BF_URL_MAX];
 	uint32_t n_listen;
@@ -62,6 +69,10 @@ struct bf_worker_setup {
 	struct bf_key cursor_key;
 	uint8_t boot_id[BF_BOOT_ID_BYTES];
 	char limits[160];
+	struct bf_gate_limits gate;
+	uint8_t public_key[BF_KEY_BYTES]; /* of the agent */
+	uint32_t n_clients;
+	uint32_t audit; /* 0 off; 1 to the log; 2 to BF_AUDIT_FD */
 };
 
 /* The worker's end; one call at a time. */

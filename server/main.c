@@ -13,11 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	OPT_LISTEN = 256,
 	OPT_KEY,
 	OPT_AUTHORIZED,
+	OPT_MAKE_KEY,
 	OPT_CHECK,
 	OPT_LEVEL,
 	OPT_LIFELINE,
@@ -35,7 +37,16 @@ static const struct {
 	 "settings (" BF_DEFAULT_CONFIG " if it exists)"},
 	{{"listen", required_argument, NULL, OPT_LISTEN},
 	 "URL",
-	 "serve at ipc:///PATH; may be repeated; wins over the file"},
+	 "serve at ipc:///PATH or tcp://ADDRESS:PORT; may be repeated"},
+	{{"key", required_argument, NULL, OPT_KEY},
+	 "FILE",
+	 "this agent's private key, for tcp"},
+	{{"make-key", no_argument, NULL, OPT_MAKE_KEY},
+	 "",
+	 "make that key if there is none"},
+	{{"authorized-clients", required_argument, NULL, OPT_AUTHORIZED},
+	 "FILE",
+	 "who may come over tcp, and do what"},
 	{{"log-level", required_argument, NULL, OPT_LEVEL},
 	 "LEVEL",
 	 "err, warn, info or debug"},
@@ -47,10 +58,6 @@ static const struct {
 	 "write a newline to FD when ready, end when it closes"},
 	{{"version", no_argument, NULL, 'V'}, "", "print the version"},
 	{{"help", no_argument, NULL, 'h'}, "", "print this"},
-	{{"key", required_argument, NULL, OPT_KEY}, "", NULL},
-	{{"authorized-clients", required_argument, NULL, OPT_AUTHORIZED},
-	 "",
-	 NULL},
 	{{"worker", no_argument, NULL, OPT_WORKER}, "", NULL},
 };
 
@@ -59,7 +66,8 @@ struct command {
 	const char *config;
 	const char *listen[BF_LISTEN_MAX];
 	uint32_t n_listen;
-	const char *log_level;
+	const char *log_level, *key, *authorized_clients;
+	bool make_key;
 	int lifeline_fd;
 	bool check, worker;
 };
@@ -124,10 +132,14 @@ take_option(struct command *cmd, int opt)
 					   optarg);
 		return -1;
 	case OPT_KEY:
+		cmd->key = optarg;
+		return -1;
 	case OPT_AUTHORIZED:
-		return usage_error("keys belong to the secure channel, which "
-				   "this version does not have",
-				   "");
+		cmd->authorized_clients = optarg;
+		return -1;
+	case OPT_MAKE_KEY:
+		cmd->make_key = true;
+		return -1;
 	case 'V':
 		printf("bpfleetd %s\n", BF_VERSION);
 		return 0;
@@ -155,6 +167,23 @@ parse_command(struct command *cmd, int argc, char **argv)
 	return ret;
 }
 
+/* On the command line a path may be relative. */
+static int
+set_file(struct bf_settings *out, const char *name, const char *path,
+	 struct bf_err *err)
+{
+	char dir[BF_PATTERN_MAX], whole[2 * BF_PATTERN_MAX + 2];
+
+	if (path[0] == '/')
+		return bf_settings_set(out, name, path, err);
+	if (!getcwd(dir, sizeof(dir)))
+		return bf_err_set(err, errno, "%s %s: %s", name, path,
+				  bf_err_str(errno));
+	snprintf(whole, sizeof(whole), "%s/%.*s", dir, (int)BF_PATTERN_MAX,
+		 path);
+	return bf_settings_set(out, name, whole, err);
+}
+
 /* Defaults, then the file, then the command line. */
 static int
 load_settings(struct bf_settings *out, void *arg, struct bf_err *err)
@@ -173,9 +202,16 @@ load_settings(struct bf_settings *out, void *arg, struct bf_err *err)
 		ret = bf_settings_set(out, "listen", cmd->listen[i], err);
 	if (!ret && cmd->log_level)
 		ret = bf_settings_set(out, "log-level", cmd->log_level, err);
+	if (!ret && cmd->key)
+		ret = set_file(out, "key", cmd->key, err);
+	if (!ret && cmd->authorized_clients)
+		ret = set_file(out, "authorized-clients",
+			       cmd->authorized_clients, err);
+	if (!ret && cmd->make_key)
+		ret = bf_settings_set(out, "make-key", "yes", err);
 	if (!ret && !out->n_listen)
 		ret = bf_settings_set(out, "listen", BF_DEFAULT_LISTEN, err);
-	return ret;
+	return ret ? ret : bf_settings_check(out, err);
 }
 
 int

@@ -7,6 +7,7 @@
 #include "common/codec.h"
 #include "common/frame.h"
 #include "common/log.h"
+#include "server/audit.h"
 #include "server/read_select.h"
 
 #include <errno.h>
@@ -15,13 +16,26 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One request on its way. */
+/* One request on its way: from bytes to a method and its body. */
 struct request {
 	const struct bf_rpc *rpc;
+	const struct bf_link_peer *peer;
+	uint8_t *bytes; /* the frame; then the one that was sealed in it */
+	size_t n_bytes;
+	struct bf_frame frame;
+	struct bf_session *session; /* tcp, after the session check */
+	struct bf_buf first;	    /* what came with handshake message 3 */
+	bool answered;		    /* out is the whole answer */
+	size_t method;		    /* index into methods[] */
 	const uint8_t *body;
 	size_t len;
 	struct bf_buf *out; /* the reply's body is appended */
 	struct bf_err err;
+	/* For the audit line. */
+	uint32_t map_id;
+	char map_name[BF_NAME_MAX + 1], pin[256];
+	uint64_t n_entries;
+	enum bf_coherence coherence;
 };
 
 /* ------------------------------------------------------------- handlers */
@@ -60,7 +74,8 @@ handle_hello(struct request *r)
 		.kernel = rpc->kernel,
 		.limits = rpc->setup->limits,
 		.n_possible_cpus = bf_map_possible_cpus(),
-		.max_request_bytes = BF_REQUEST_MAX,
+		.max_request_bytes =
+			r->peer->local ? BF_REQUEST_MAX : BF_REQUEST_MAX_TCP,
 		.max_reply_bytes = BF_REPLY_MAX,
 		.methods = numbers,
 		.n_methods = BF_ARRAY_SIZE(methods),
@@ -85,6 +100,13 @@ handle_hello(struct request *r)
 	memcpy(reply.boot_id, rpc->agent.boot_id, sizeof(reply.boot_id));
 	bf_put_hello_reply(r->out, &reply);
 	return 0;
+}
+
+/* As the broker knows it. */
+static uint32_t
+client_of(const struct request *r)
+{
+	return r->session ? r->session->client_index + 1 : 0;
 }
 
 /* What the agent makes of a map's info. */
@@ -127,7 +149,10 @@ pins_of(const struct bf_broker_reply *reply, uint32_t i, const char **pins,
 static int
 handle_list(struct request *r)
 {
-	struct bf_broker_req ask = {.op = BF_BROKER_LIST};
+	struct bf_broker_req ask = {
+		.op = BF_BROKER_LIST,
+		.client = client_of(r),
+	};
 	struct bf_broker_reply *got = malloc(sizeof(*got));
 	struct bf_map_entry entries[BF_LIST_MAX];
 	const char *pins[BF_LIST_MAX][16];
@@ -161,6 +186,7 @@ handle_list(struct request *r)
 	reply.end = got->end;
 	reply.next_after_id = got->next_after_id;
 	reply.limits = got->limits;
+	r->n_entries = reply.n_maps;
 	bf_put_list_reply(r->out, &reply);
 out:
 	bf_codec_free(req.owner);
@@ -177,6 +203,7 @@ open_map(struct request *r, const struct bf_map_ref *ref, struct bf_map *map,
 		.op = BF_BROKER_OPEN,
 		.id = ref->id,
 		.flags = flags,
+		.client = client_of(r),
 	};
 	struct bf_broker_reply *got = reply ? reply : malloc(sizeof(*got));
 	int fd = -1, ret;
@@ -184,9 +211,14 @@ open_map(struct request *r, const struct bf_map_ref *ref, struct bf_map *map,
 	map->fd = -1;
 	if (!got)
 		return bf_err_set(&r->err, ENOMEM, "out of memory");
-	if (ref->pin)
+	if (ref->pin) {
 		strncpy(ask.pin, ref->pin, sizeof(ask.pin) - 1);
+		strncpy(r->pin, ref->pin, sizeof(r->pin) - 1);
+	}
 	ret = bf_broker_call(r->rpc->broker, &ask, got, &fd, &r->err);
+	r->map_id = ret ? ref->id : got->infos[0].id;
+	if (!ret)
+		memcpy(r->map_name, got->infos[0].name, sizeof(r->map_name));
 	if (!ret && fd < 0 && !reply)
 		ret = bf_err_set(&r->err, BF_EUNREADABLE,
 				 "map id %u cannot be read: %s", ref->id,
@@ -273,6 +305,8 @@ handle_dump(struct request *r)
 		reply.cursor = cursor.data;
 		reply.cursor_len = cursor.len;
 		reply.count_only = req.count_only;
+		r->n_entries = reply.page.n;
+		r->coherence = reply.page.coherence;
 		bf_put_dump_reply(r->out, &reply);
 	}
 	bf_page_fini(&reply.page);
@@ -299,6 +333,7 @@ handle_lookup(struct request *r)
 		ret = bf_dump_lookup(&map, &req, &reply, &columns, &r->err);
 	if (!ret)
 		bf_put_lookup_reply(r->out, &reply);
+	r->n_entries = ret ? 0 : reply.n;
 	bf_buf_fini(&columns);
 	close_map(&map);
 	bf_codec_free(req.owner);
@@ -322,6 +357,7 @@ handle_peek(struct request *r)
 		ret = bf_dump_peek(&map, &reply, &columns, &r->err);
 	if (!ret)
 		bf_put_peek_reply(r->out, &reply);
+	r->n_entries = ret ? 0 : reply.n;
 	bf_buf_fini(&columns);
 	close_map(&map);
 	bf_codec_free(req.owner);
@@ -331,11 +367,14 @@ handle_peek(struct request *r)
 /* --------------------------------------------------------------- checks */
 
 static int
-check_peer(const struct bf_rpc *rpc, const struct bf_link_peer *peer,
-	   struct bf_err *err)
+check_source(struct request *r)
 {
-	const struct bf_worker_setup *s = rpc->setup;
+	const struct bf_worker_setup *s = r->rpc->setup;
+	const struct bf_link_peer *peer = r->peer;
 
+	/* Who may not come over tcp was turned away when it connected. */
+	if (!peer->local && r->rpc->gate)
+		return 0;
 	if (peer->local) {
 		if (peer->uid == 0 || peer->uid == s->owner_uid)
 			return 0;
@@ -346,106 +385,273 @@ check_peer(const struct bf_rpc *rpc, const struct bf_link_peer *peer,
 			if (s->allow_gids[i] == peer->gid)
 				return 0;
 	}
-	return bf_err_set(err, BF_EDENIED,
+	return bf_err_set(&r->err, BF_EDENIED,
 			  "denied: this agent serves root and the users that "
 			  "its allow-users and allow-groups name");
 }
 
 static int
-call_method(struct request *r, const struct bf_frame *frame, size_t *index)
+check_length(struct request *r)
 {
-	for (size_t i = 0; i < BF_ARRAY_SIZE(methods); i++) {
-		if (methods[i].method != frame->method)
-			continue;
-		*index = i;
-		if (r->len > methods[i].max_body)
-			return bf_err_set(&r->err, BF_ETOOBIG,
-					  "request of %zu bytes, limit of %s "
-					  "is %zu",
-					  r->len, methods[i].verb,
-					  methods[i].max_body);
-		return methods[i].handler(r);
+	return bf_frame_parse(&r->frame, &r->body, r->bytes, r->n_bytes,
+			      &r->err);
+}
+
+/* The plain frame that a message carried becomes the request. */
+static int
+take_inner(struct request *r, uint8_t *bytes, size_t len)
+{
+	r->bytes = bytes;
+	r->n_bytes = len;
+	return check_length(r);
+}
+
+/* Over tcp: a handshake message, or a frame of a session. */
+static int
+check_session(struct request *r)
+{
+	struct bf_gate *gate = r->rpc->gate;
+	int ret;
+
+	if (r->peer->local)
+		return 0;
+	if (r->frame.kind == BF_FRAME_HANDSHAKE) {
+		ret = bf_gate_handshake(gate, r->peer, &r->frame, r->body,
+					r->out, &r->session, &r->first,
+					&r->err);
+		r->answered = !ret && !r->session;
+		return ret;
 	}
-	return bf_err_set(&r->err, BF_EOPERATION,
-			  "operation %u is not known to bpfleetd %s",
-			  frame->method, BF_VERSION);
+	if (r->frame.kind != BF_FRAME_SEALED)
+		return bf_err_set(&r->err, BF_EPROTO,
+				  "over tcp all begins with a handshake");
+	r->session = bf_gate_get(gate, r->peer->pipe);
+	if (!r->session)
+		return bf_err_set(&r->err, BF_ESESSION,
+				  "no session on this connection");
+	return 0;
+}
+
+static int
+check_counter(struct request *r)
+{
+	uint8_t *plain = NULL;
+	size_t len = 0;
+	int ret;
+
+	if (r->answered || r->peer->local)
+		return 0;
+	if (r->frame.kind == BF_FRAME_HANDSHAKE)
+		return take_inner(r, r->first.data, r->first.len);
+	ret = bf_channel_open(&r->session->channel, &r->frame, r->bytes,
+			      r->n_bytes, &plain, &len, &r->err);
+	return ret ? ret : take_inner(r, plain, len);
+}
+
+static int
+check_expiry(struct request *r)
+{
+	uint64_t now_s = bf_wall_now().ns / 1000000000u;
+
+	if (!r->session || !r->session->client->expires_s ||
+	    now_s < r->session->client->expires_s)
+		return 0;
+	return bf_err_set(&r->err, BF_EDENIED, "the line of this key expired");
+}
+
+static int
+check_rate(struct request *r)
+{
+	if (!r->session || bf_gate_rate_ok(r->rpc->gate, r->session))
+		return 0;
+	return bf_err_set(&r->err, BF_EBUSY,
+			  "more requests than the rate of this key: %u in %u "
+			  "seconds",
+			  r->session->client->rate_n,
+			  r->session->client->rate_s);
+}
+
+static int
+check_operation(struct request *r)
+{
+	if (r->answered)
+		return 0;
+	if (r->frame.kind != BF_FRAME_REQUEST)
+		return bf_err_set(&r->err, BF_EPROTO,
+				  "frame of kind %u where a request belongs",
+				  r->frame.kind);
+	r->len = r->frame.body_len;
+	for (r->method = 0; r->method < BF_ARRAY_SIZE(methods); r->method++)
+		if (methods[r->method].method == r->frame.method)
+			break;
+	if (r->method == BF_ARRAY_SIZE(methods))
+		return bf_err_set(&r->err, BF_EOPERATION,
+				  "operation %u is not known to bpfleetd %s",
+				  r->frame.method, BF_VERSION);
+	if (r->session && r->frame.method != BF_HELLO &&
+	    !(r->session->client->ops >> r->frame.method & 1))
+		return bf_err_set(&r->err, BF_EDENIED,
+				  "denied: the line of this key does not allow "
+				  "%s",
+				  methods[r->method].verb);
+	if (r->len > methods[r->method].max_body)
+		return bf_err_set(&r->err, BF_ETOOBIG,
+				  "request of %zu bytes, limit of %s is %zu",
+				  r->len, methods[r->method].verb,
+				  methods[r->method].max_body);
+	return 0;
+}
+
+/* The broker opens the map that the handler asks for, or refuses it. */
+static int
+check_map(struct request *r)
+{
+	return r->answered ? 0 : methods[r->method].handler(r);
+}
+
+/* Before the bytes of the reply: room for the header that seals it. */
+static void
+begin_reply(struct request *r)
+{
+	struct bf_frame head = {
+		.version = BF_PROTOCOL_VERSION,
+		.kind = BF_FRAME_REPLY,
+		.method = r->frame.method,
+		.id = r->frame.id,
+	};
+
+	if (r->answered)
+		return;
+	if (r->session)
+		bf_frame_begin(r->out, &head);
+	bf_frame_begin(r->out, &head);
+}
+
+/* What a request passes, in this order. */
+static const struct {
+	const char *name;
+	int (*check)(struct request *r);
+} checks[] = {
+	{"source", check_source},
+	{"length", check_length},
+	{"session", check_session},
+	{"counter", check_counter},
+	{"expiry", check_expiry},
+	{"rate", check_rate},
+	{"operation", check_operation},
+	{"map", check_map}, /* the last one answers */
+};
+
+/* -------------------------------------------------------------- answers */
+
+/*
+ * What a peer is told.  One that has no line, or whose line does not hold now,
+ * learns only that it is denied; the log says why.
+ */
+static const char *
+told(const struct request *r)
+{
+	bool no_client = r->session && !r->session->client;
+
+	if (r->err.code != BF_EDENIED || r->peer->local)
+		return r->err.text;
+	if (no_client || r->method == BF_ARRAY_SIZE(methods))
+		return "denied: ask the keeper of the agent, whose log says "
+		       "why";
+	return r->err.text;
 }
 
 static void
-answer_error(struct bf_buf *reply, const struct bf_frame *frame, int code,
-	     const char *message)
+answer_error(struct request *r)
 {
-	struct bf_error_reply e = {.code = (uint32_t)code, .message = message};
+	struct bf_error_reply e = {
+		.code = (uint32_t)r->err.code,
+		.message = told(r),
+	};
 	struct bf_frame head = {
 		.version = BF_PROTOCOL_VERSION,
 		.kind = BF_FRAME_ERROR,
-		.method = frame->method,
-		.id = frame->id,
+		.method = r->frame.method,
+		.id = r->frame.id,
 	};
+	size_t at = r->session ? BF_CHANNEL_HEAD_BYTES : 0;
 
-	bf_buf_reset(reply);
-	bf_frame_begin(reply, &head);
-	bf_put_error(reply, &e);
-	bf_frame_finish(reply, 0);
+	bf_buf_reset(r->out);
+	if (r->session)
+		bf_frame_begin(r->out, &head); /* room */
+	bf_frame_begin(r->out, &head);
+	bf_put_error(r->out, &e);
+	bf_frame_finish(r->out, at);
+}
+
+/* Bytes that nobody honest sends: no answer, and the source is blamed. */
+static bool
+is_hostile(const struct request *r, int ret)
+{
+	return !r->peer->local && ret == -BF_EPROTO &&
+	       r->method == BF_ARRAY_SIZE(methods);
 }
 
 static void
-log_request(const struct bf_link_peer *peer, const char *verb, int ret,
-	    const struct bf_err *err, struct bf_mono began)
+write_audit(const struct request *r, struct bf_mono began)
 {
-	static struct bf_log_limit limit;
-	uint64_t us = (bf_mono_now().ns - began.ns) / 1000;
-	char text[256];
+	const struct bf_audit_entry e = {
+		.peer = r->peer,
+		.client = r->session ? r->session->client : NULL,
+		.verb = r->method < BF_ARRAY_SIZE(methods)
+				? methods[r->method].verb
+				: "?",
+		.map_id = r->map_id,
+		.map_name = r->map_name,
+		.pin = r->pin,
+		.n_entries = r->n_entries,
+		.bytes = r->out->len,
+		.coherence = r->coherence,
+		.err = &r->err,
+		.duration_us = (bf_mono_now().ns - began.ns) / 1000,
+	};
 
-	if (!ret) {
-		bf_log(BF_LOG_DEBUG, "rpc done",
-		       "verb=%s uid=%u pid=%u us=%llu", verb, peer->uid,
-		       peer->pid, (unsigned long long)us);
-		return;
-	}
-	if (!bf_log_allowed(&limit, "rpc refused"))
-		return;
-	bf_log_escape(err->text, strlen(err->text), text, sizeof(text));
-	bf_log(ret == -BF_EDENIED ? BF_LOG_WARN : BF_LOG_DEBUG, "rpc refused",
-	       "verb=%s uid=%u pid=%u code=%d why=%s", verb, peer->uid,
-	       peer->pid, -ret, text);
+	if (!r->answered)
+		bf_audit_write(&e);
 }
 
 void
-bf_rpc_handle(void *arg, const struct bf_link_peer *peer, const uint8_t *bytes,
+bf_rpc_handle(void *arg, const struct bf_link_peer *peer, uint8_t *bytes,
 	      size_t len, struct bf_buf *reply)
 {
-	struct request r = {.rpc = arg, .out = reply};
+	struct request r = {
+		.rpc = arg,
+		.peer = peer,
+		.bytes = bytes,
+		.n_bytes = len,
+		.method = BF_ARRAY_SIZE(methods),
+		.out = reply,
+	};
 	struct bf_mono began = bf_mono_now();
-	struct bf_frame frame = {0}, head;
-	size_t index = SIZE_MAX;
-	int ret;
+	int ret = 0;
 
-	ret = check_peer(r.rpc, peer, &r.err);
-	if (!ret)
-		ret = bf_frame_parse(&frame, &r.body, bytes, len, &r.err);
-	if (!ret && frame.kind != BF_FRAME_REQUEST)
-		ret = bf_err_set(&r.err, BF_EPROTO,
-				 "frame of kind %u where a request belongs",
-				 frame.kind);
-	if (!ret) {
-		r.len = frame.body_len;
-		head = (struct bf_frame){
-			.version = BF_PROTOCOL_VERSION,
-			.kind = BF_FRAME_REPLY,
-			.method = frame.method,
-			.id = frame.id,
-		};
-		bf_frame_begin(reply, &head);
-		ret = call_method(&r, &frame, &index);
-		bf_frame_finish(reply, 0);
+	bf_buf_init(&r.first, BF_NOISE_MESSAGE_MAX);
+	for (size_t i = 0; i < BF_ARRAY_SIZE(checks) && !ret; i++) {
+		if (i + 1 == BF_ARRAY_SIZE(checks))
+			begin_reply(&r);
+		ret = checks[i].check(&r);
 	}
+	if (!ret && !r.answered)
+		bf_frame_finish(reply, r.session ? BF_CHANNEL_HEAD_BYTES : 0);
 	if (!ret && reply->err)
 		ret = bf_err_set(&r.err, BF_ETOOBIG,
 				 "the reply cannot be built: %s",
 				 bf_err_str(reply->err));
 	if (ret)
-		answer_error(reply, &frame, -ret, r.err.text);
-	log_request(peer, index == SIZE_MAX ? "?" : methods[index].verb, ret,
-		    &r.err, began);
+		answer_error(&r);
+	if (!r.answered && r.session &&
+	    bf_channel_seal(&r.session->channel, reply))
+		bf_buf_reset(reply);
+	if (is_hostile(&r, ret)) {
+		bf_gate_blame(r.rpc->gate, peer);
+		bf_buf_reset(reply);
+	}
+	write_audit(&r, began);
+	bf_gate_put(r.session);
+	bf_buf_fini(&r.first);
 }

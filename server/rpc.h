@@ -2,9 +2,9 @@
 /*
  * rpc - from a frame to its answer: ordered checks, then a table of methods
  *
- * Source, length and version are checked before anything is decoded, in one
- * place, for every method.  Handlers decode, ask the broker for the map, read,
- * and encode.
+ * The checks stand in one table, in their order, for every request, over ipc
+ * and tcp alike.  Handlers decode, ask the broker for the map, read, and
+ * encode.
  */
 #ifndef BF_SERVER_RPC_H
 #define BF_SERVER_RPC_H
@@ -12,17 +12,19 @@
 #include "common/link.h"
 #include "server/broker_msg.h"
 #include "server/dump.h"
+#include "server/gate.h"
 
 struct bf_rpc {
 	struct bf_broker *broker;
 	struct bf_dump_agent agent;
 	const struct bf_worker_setup *setup; /* who may ask; limits */
+	struct bf_gate *gate;		     /* NULL: no tcp */
 	char host[256];
 	char kernel[256];
 };
 
 /* A bf_link_handler; arg is a struct bf_rpc, which it only reads. */
-void bf_rpc_handle(void *arg, const struct bf_link_peer *peer,
-		   const uint8_t *request, size_t len, struct bf_buf *reply);
+void bf_rpc_handle(void *arg, const struct bf_link_peer *peer, uint8_t *request,
+		   size_t len, struct bf_buf *reply);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "common/conf.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
@@ -24,6 +25,18 @@ bf_settings_init(struct bf_settings *s)
 		.user = "bpfleet",
 		.secret = BF_DEFAULT_SECRET,
 		.log_level = BF_LOG_INFO,
+		.audit = "log",
+		.gate =
+			{
+				.max_connections = 4096,
+				.max_half_open = 256,
+				.handshake_s = 10,
+				.idle_s = 600,
+				.handshakes_per_s = 1000,
+				.source_handshakes_per_s = 100,
+				.penalty_failures = 20,
+				.penalty_s = 60,
+			},
 	};
 }
 
@@ -67,22 +80,46 @@ bf_pattern_parse(struct bf_pattern *out, const char *text, struct bf_err *err)
 	return 0;
 }
 
+/* Numbers only: the worker that listens cannot ask for names. */
+static bool
+is_tcp(const char *url)
+{
+	char host[64], *end = NULL;
+	const char *colon = strrchr(url, ':');
+	struct in6_addr six;
+	struct in_addr four;
+	unsigned long port;
+	size_t len;
+
+	if (strncmp(url, "tcp://", 6) != 0 || colon < url + 7)
+		return false;
+	port = strtoul(colon + 1, &end, 10);
+	if (*end || end == colon + 1 || !port || port > UINT16_MAX)
+		return false;
+	len = (size_t)(colon - url - 6);
+	if (len >= sizeof(host))
+		return false;
+	memcpy(host, url + 6, len);
+	host[len] = '\0';
+	if (host[0] != '[')
+		return inet_pton(AF_INET, host, &four) == 1;
+	if (host[len - 1] != ']')
+		return false;
+	host[len - 1] = '\0';
+	return inet_pton(AF_INET6, host + 1, &six) == 1;
+}
+
 static int
 set_listen(struct bf_settings *s, const char *value, struct bf_err *err)
 {
-	bool ipc = !strncmp(value, "ipc:///", 7) ||
-		   !strncmp(value, "abstract://", 11);
+	bool known = !strncmp(value, "ipc:///", 7) ||
+		     !strncmp(value, "abstract://", 11) || is_tcp(value);
 
-	if (!strncmp(value, "tcp://", 6))
-		return bf_err_set(err, BF_EARGUMENT,
-				  "listen %s: tcp needs the secure channel, "
-				  "which this version does not have: use "
-				  "ipc:///PATH",
-				  value);
-	if (!ipc || strlen(value) >= BF_URL_MAX - 21)
+	if (!known || strlen(value) >= BF_URL_MAX - 21)
 		return bf_err_set(err, BF_EARGUMENT,
 				  "listen %s: not ipc:///PATH with a path of "
-				  "at most 100 bytes",
+				  "at most 100 bytes, nor tcp://ADDRESS:PORT "
+				  "with numbers (0.0.0.0 or [::] for all)",
 				  value);
 	if (s->n_listen == BF_LISTEN_MAX)
 		return bf_err_set(err, BF_EARGUMENT,
@@ -174,12 +211,56 @@ add_pattern(struct bf_settings *s, const char *value, struct bf_err *err)
 }
 
 static int
+set_path(char out[BF_PATTERN_MAX], const char *name, const char *value,
+	 struct bf_err *err)
+{
+	if (value[0] != '/' || strlen(value) >= BF_PATTERN_MAX)
+		return bf_err_set(err, BF_EARGUMENT,
+				  "%s: not an absolute path of at most %u "
+				  "bytes",
+				  name, BF_PATTERN_MAX - 1);
+	snprintf(out, BF_PATTERN_MAX, "%s", value);
+	return 0;
+}
+
+static int
 set_secret(struct bf_settings *s, const char *value, struct bf_err *err)
 {
-	if (value[0] != '/' || strlen(value) >= sizeof(s->secret))
+	return set_path(s->secret, "secret", value, err);
+}
+
+static int
+set_key(struct bf_settings *s, const char *value, struct bf_err *err)
+{
+	return set_path(s->key, "key", value, err);
+}
+
+static int
+set_authorized(struct bf_settings *s, const char *value, struct bf_err *err)
+{
+	return set_path(s->authorized_clients, "authorized-clients", value,
+			err);
+}
+
+static int
+set_audit(struct bf_settings *s, const char *value, struct bf_err *err)
+{
+	if (!strcmp(value, "log") || !strcmp(value, "off")) {
+		snprintf(s->audit, sizeof(s->audit), "%s", value);
+		return 0;
+	}
+	return set_path(s->audit, "audit: neither log nor off, and", value,
+			err);
+}
+
+static int
+set_make_key(struct bf_settings *s, const char *value, struct bf_err *err)
+{
+	s->make_key = !strcmp(value, "yes");
+	if (!s->make_key && strcmp(value, "no") != 0)
 		return bf_err_set(err, BF_EARGUMENT,
-				  "secret: not an absolute path");
-	snprintf(s->secret, sizeof(s->secret), "%s", value);
+				  "make-key: \"%.32s\" is neither yes nor no",
+				  value);
 	return 0;
 }
 
@@ -213,8 +294,49 @@ static const struct {
 	{"listen", set_listen},	      {"user", set_user},
 	{"allow-users", allow_users}, {"allow-groups", allow_groups},
 	{"maps", add_pattern},	      {"secret", set_secret},
-	{"log-level", set_log_level},
+	{"log-level", set_log_level}, {"key", set_key},
+	{"make-key", set_make_key},   {"authorized-clients", set_authorized},
+	{"audit", set_audit},
 };
+
+/* Numbers, all above 0. */
+static const struct {
+	const char *name;
+	size_t offset;
+	uint32_t max;
+} numbers[] = {
+	{"max-connections", offsetof(struct bf_gate_limits, max_connections),
+	 100000},
+	{"max-half-open", offsetof(struct bf_gate_limits, max_half_open),
+	 100000},
+	{"handshake-timeout", offsetof(struct bf_gate_limits, handshake_s),
+	 3600},
+	{"idle-timeout", offsetof(struct bf_gate_limits, idle_s), 1000000},
+	{"handshake-rate", offsetof(struct bf_gate_limits, handshakes_per_s),
+	 1000000},
+	{"handshake-rate-per-source",
+	 offsetof(struct bf_gate_limits, source_handshakes_per_s), 1000000},
+	{"penalty-failures", offsetof(struct bf_gate_limits, penalty_failures),
+	 1000000},
+	{"penalty-time", offsetof(struct bf_gate_limits, penalty_s), 1000000},
+};
+
+static int
+set_number(struct bf_settings *s, size_t i, const char *value,
+	   struct bf_err *err)
+{
+	char *end = NULL;
+	unsigned long n = strtoul(value, &end, 10);
+	uint32_t v = (uint32_t)n;
+
+	if (value[0] < '0' || value[0] > '9' || *end || !n ||
+	    n > numbers[i].max)
+		return bf_err_set(err, BF_EARGUMENT,
+				  "%s: \"%.32s\" is no number from 1 to %u",
+				  numbers[i].name, value, numbers[i].max);
+	memcpy((char *)&s->gate + numbers[i].offset, &v, sizeof(v));
+	return 0;
+}
 
 int
 bf_settings_set(struct bf_settings *s, const char *name, const char *value,
@@ -223,6 +345,9 @@ bf_settings_set(struct bf_settings *s, const char *name, const char *value,
 	for (size_t i = 0; i < BF_ARRAY_SIZE(setters); i++)
 		if (!strcmp(setters[i].name, name))
 			return setters[i].set(s, value, err);
+	for (size_t i = 0; i < BF_ARRAY_SIZE(numbers); i++)
+		if (!strcmp(numbers[i].name, name))
+			return set_number(s, i, value, err);
 	return bf_err_set(err, BF_EARGUMENT, "unknown setting \"%.64s\"", name);
 }
 
@@ -235,6 +360,22 @@ take_line(void *arg, const char *section, const char *name, const char *value,
 				  "unknown section \"%.64s\" (only [agent])",
 				  section);
 	return bf_settings_set(arg, name, value, err);
+}
+
+int
+bf_settings_check(const struct bf_settings *s, struct bf_err *err)
+{
+	for (uint32_t i = 0; i < s->n_listen; i++) {
+		if (strncmp(s->listen[i], "tcp:", 4) != 0)
+			continue;
+		if (!s->key[0] || !s->authorized_clients[0])
+			return bf_err_set(err, BF_EARGUMENT,
+					  "listen %s: over tcp %s is needed",
+					  s->listen[i],
+					  s->key[0] ? "authorized-clients"
+						    : "a key");
+	}
+	return 0;
 }
 
 int
@@ -254,6 +395,19 @@ bf_settings_print(const struct bf_settings *s)
 		printf("listen = %s\n", s->listen[i]);
 	printf("user = %s\n", s->user);
 	printf("secret = %s\n", s->secret);
+	if (s->key[0])
+		printf("key = %s\nmake-key = %s\n", s->key,
+		       s->make_key ? "yes" : "no");
+	if (s->authorized_clients[0])
+		printf("authorized-clients = %s\n", s->authorized_clients);
+	printf("audit = %s\n", s->audit);
+	for (size_t i = 0; i < BF_ARRAY_SIZE(numbers); i++) {
+		uint32_t v;
+
+		memcpy(&v, (const char *)&s->gate + numbers[i].offset,
+		       sizeof(v));
+		printf("%s = %u\n", numbers[i].name, v);
+	}
 	printf("log-level = %s\n", levels[s->log_level]);
 	for (uint32_t i = 0; i < s->n_patterns; i++)
 		printf("maps = %s:%s\n", kinds[s->patterns[i].kind],

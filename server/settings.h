@@ -34,6 +34,18 @@ struct bf_pattern {
 	char glob[BF_PATTERN_MAX]; /* what stood after the colon */
 };
 
+/* What those who come over tcp may take before and after they prove a key. */
+struct bf_gate_limits {
+	uint32_t max_connections;
+	uint32_t max_half_open;	   /* without a proved key */
+	uint32_t handshake_s;	   /* time to prove one */
+	uint32_t idle_s;	   /* time between requests */
+	uint32_t handshakes_per_s; /* of all, and of each source */
+	uint32_t source_handshakes_per_s;
+	uint32_t penalty_failures; /* so many keep a source out */
+	uint32_t penalty_s;	   /* for so long */
+};
+
 struct bf_settings {
 	char listen[BF_LISTEN_MAX][BF_URL_MAX];
 	uint32_t n_listen;
@@ -43,6 +55,11 @@ struct bf_settings {
 	struct bf_pattern patterns[BF_PATTERNS_MAX]; /* none: all maps */
 	uint32_t n_patterns;
 	char secret[BF_PATTERN_MAX];
+	char key[BF_PATTERN_MAX]; /* private key for tcp; "": none */
+	bool make_key;
+	char authorized_clients[BF_PATTERN_MAX]; /* "": no one */
+	char audit[BF_PATTERN_MAX];		 /* "log", "off" or a path */
+	struct bf_gate_limits gate;
 	enum bf_log_level log_level;
 };
 
@@ -67,6 +84,9 @@ int bf_settings_read(struct bf_settings *s, const char *path,
 /* One setting by name, as in the file; also for options. */
 int bf_settings_set(struct bf_settings *s, const char *name, const char *value,
 		    struct bf_err *err);
+
+/* Do they make sense together? Returns: 0 or -BF_EARGUMENT */
+int bf_settings_check(const struct bf_settings *s, struct bf_err *err);
 
 /* Prints all that is in force, in the form of the file. */
 void bf_settings_print(const struct bf_settings *s);

@@ -8,6 +8,7 @@
 #include "server/worker.h"
 
 #include "common/log.h"
+#include "server/audit.h"
 #include "server/rpc.h"
 #include "server/sandbox.h"
 
@@ -17,6 +18,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/utsname.h>
@@ -70,19 +72,90 @@ drop_privileges(const struct bf_worker_setup *setup, struct bf_err *err)
 
 /* Waits for the end. Returns: exit status. */
 static int
-wait_for_end(int signals)
+wait_for_end(int signals, struct bf_gate *gate)
 {
-	struct pollfd p[2] = {
+	struct pollfd p[3] = {
 		{.fd = BF_BROKER_FD, .events = 0}, /* POLLHUP comes anyway */
 		{.fd = signals, .events = POLLIN},
+		{.fd = gate ? bf_gate_fd(gate) : -1, .events = POLLIN},
 	};
 
-	while (poll(p, 2, -1) < 0 && errno == EINTR)
-		;
+	do {
+		if (poll(p, 3, gate ? bf_gate_tick(gate) : -1) < 0 &&
+		    errno != EINTR)
+			break;
+		bf_audit_flush();
+	} while (!p[0].revents && !p[1].revents);
 	if (p[1].revents)
 		return 0;
 	bf_log(BF_LOG_ERR, "worker alone", "why=\"the broker is gone\"");
 	return 1;
+}
+
+/* X25519 with the agent's key, which only the broker has. */
+static int
+ask_broker_dh(void *arg, uint8_t out[BF_KEY_BYTES],
+	      const uint8_t peer[BF_KEY_BYTES])
+{
+	struct bf_broker_req ask = {.op = BF_BROKER_DH};
+	struct bf_broker_reply *got = malloc(sizeof(*got));
+	int ret = -ENOMEM;
+
+	memcpy(ask.key, peer, BF_KEY_BYTES);
+	if (got)
+		ret = bf_broker_call(arg, &ask, got, NULL, NULL);
+	if (!ret)
+		memcpy(out, got->shared, BF_KEY_BYTES);
+	if (got)
+		bf_keys_wipe(got, sizeof(*got));
+	free(got);
+	return ret;
+}
+
+/* The lines of authorized_clients, which follow the settings. */
+static int
+take_clients(const struct bf_worker_setup *setup, struct bf_acl_client **out,
+	     struct bf_err *err)
+{
+	struct bf_acl_client *c =
+		calloc(bf_max_u64(setup->n_clients, 1), sizeof(*c));
+	int ret = c ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < setup->n_clients && !ret; i++)
+		ret = bf_broker_recv(BF_BROKER_FD, &c[i], sizeof(c[i]), NULL);
+	*out = c;
+	return ret ? bf_err_set(err, -ret, "no settings came") : 0;
+}
+
+/* If any address is tcp. */
+static int
+make_gate(struct bf_rpc *rpc, const struct bf_worker_setup *setup,
+	  const struct bf_acl_client *clients, struct bf_err *err)
+{
+	struct bf_gate_opts opts = {
+		.limits = &setup->gate,
+		.self = {.dh = ask_broker_dh, .arg = rpc->broker},
+		.clients = clients,
+		.n_clients = setup->n_clients,
+	};
+
+	memcpy(opts.self.public_key, setup->public_key, BF_KEY_BYTES);
+	for (uint32_t i = 0; i < setup->n_listen; i++)
+		if (!strncmp(setup->listen[i], "tcp:", 4))
+			return bf_gate_new(&rpc->gate, &opts, err);
+	return 0;
+}
+
+static bool
+come(void *arg, const struct bf_link_peer *peer)
+{
+	return bf_gate_come(((struct bf_rpc *)arg)->gate, peer);
+}
+
+static void
+gone(void *arg, uint32_t pipe)
+{
+	bf_gate_gone(((struct bf_rpc *)arg)->gate, pipe);
 }
 
 static int
@@ -96,6 +169,7 @@ serve(struct bf_rpc *rpc, const struct bf_worker_setup *setup, int signals,
 		.n_urls = setup->n_listen,
 		.n_contexts = N_CONTEXTS,
 		.max_request = BF_REQUEST_MAX + 4096,
+		.max_request_tcp = BF_REQUEST_MAX_TCP + 4096,
 		.max_reply = BF_REPLY_MAX,
 		.socket_mode = setup->n_allow_uids || setup->n_allow_gids
 				       ? 0666
@@ -103,6 +177,8 @@ serve(struct bf_rpc *rpc, const struct bf_worker_setup *setup, int signals,
 		.send_timeout_ms = SEND_TIMEOUT_MS,
 		.max_unread = MAX_UNREAD,
 		.handler = bf_rpc_handle,
+		.come = rpc->gate ? come : NULL,
+		.gone = rpc->gate ? gone : NULL,
 		.arg = rpc,
 	};
 	struct bf_link_server *server = NULL;
@@ -119,7 +195,7 @@ serve(struct bf_rpc *rpc, const struct bf_worker_setup *setup, int signals,
 		return bf_err_set(err, -ret, "cannot tell the broker: %s",
 				  bf_err_str(ret));
 	}
-	status = wait_for_end(signals);
+	status = wait_for_end(signals, rpc->gate);
 	bf_link_server_close(server, status ? 0 : DRAIN_MS);
 	return status ? -BF_EINTERNAL : 0;
 }
@@ -133,6 +209,7 @@ bf_worker_main(void)
 	};
 	static struct bf_worker_setup setup;
 	static struct bf_rpc rpc;
+	struct bf_acl_client *clients = NULL;
 	struct bf_err err = {0};
 	int signals = take_signals();
 	int ret;
@@ -155,13 +232,21 @@ bf_worker_main(void)
 	memcpy(rpc.agent.boot_id, setup.boot_id, sizeof(setup.boot_id));
 	bf_keys_wipe(&setup.cursor_key, sizeof(setup.cursor_key));
 	describe_host(&rpc);
-	ret = drop_privileges(&setup, &err);
+	bf_audit_init((enum bf_audit_to)setup.audit);
+	ret = take_clients(&setup, &clients, &err);
+	if (!ret)
+		ret = drop_privileges(&setup, &err);
 	if (!ret)
 		ret = bf_keys_init(&err);
+	if (!ret)
+		ret = make_gate(&rpc, &setup, clients, &err);
 	if (!ret)
 		ret = serve(&rpc, &setup, signals, &err);
 	if (ret && err.code)
 		say("worker start", &err);
+	bf_audit_flush();
+	bf_gate_free(rpc.gate);
+	free(clients);
 	bf_keys_wipe(&rpc.agent.cursor_key, sizeof(rpc.agent.cursor_key));
 	return ret ? 1 : 0;
 }

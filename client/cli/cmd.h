@@ -29,6 +29,8 @@ struct cli_options {
 	uint32_t page_entries;
 	uint64_t limit; /* entries; 0: all */
 	uint32_t timeout_ms, connect_timeout_ms;
+	const char *key, *known_agents; /* NULL: those in the user's config */
+	bool trust;			/* an agent that is not known yet */
 };
 
 struct cli {
@@ -45,6 +47,8 @@ int cmd_dump(struct cli *c);
 int cmd_lookup(struct cli *c);
 int cmd_peek(struct cli *c);
 int cmd_hosts(struct cli *c);
+int cmd_genkey(struct cli *c);
+int cmd_pubkey(struct cli *c);
 
 /* One line on stderr. Returns: the exit status that belongs to the code. */
 int cli_fail(const struct bpfleet_error *err);

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static volatile sig_atomic_t interrupted;
@@ -25,6 +26,7 @@ static const struct {
 	{BPFLEET_ENOKEY, CLI_NOT_FOUND},
 	{BPFLEET_EDENIED, CLI_DENIED},
 	{BPFLEET_EPERMISSION, CLI_DENIED},
+	{BPFLEET_EHOSTKEY, CLI_DENIED},
 	{BPFLEET_EGONE, CLI_PARTIAL},
 	{BPFLEET_EREPLACED, CLI_PARTIAL},
 	{BPFLEET_EUNREACHABLE, CLI_UNREACHED},
@@ -94,10 +96,33 @@ cli_note(const char *fmt, ...)
 	fprintf(stderr, "\n");
 }
 
+/* A file of the user's, unless one was named; "" if there is no home. */
+static const char *
+config_file(const char *named, const char *name, char *buf, size_t cap)
+{
+	const char *dir = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+	if (named)
+		return named;
+	if (dir && dir[0] == '/')
+		snprintf(buf, cap, "%s/bpfleet/%s", dir, name);
+	else
+		snprintf(buf, cap, "%s/.config/bpfleet/%s", home ? home : "",
+			 name);
+	return buf;
+}
+
 int
 cli_connect(struct cli *c, struct bpfleet_error *err)
 {
+	char key[BF_PATH_MAX], known[BF_PATH_MAX];
 	const struct bpfleet_open_opts opts = {
+		.key_file =
+			config_file(c->opts.key, "id.key", key, sizeof(key)),
+		.known_agents =
+			config_file(c->opts.known_agents, "known_agents", known,
+				    sizeof(known)),
+		.trust_new = c->opts.trust,
 		.sz = sizeof(opts),
 		.flags = c->opts.address ? 0 : BPFLEET_PRIVATE_AGENT,
 		.connect_timeout_ms = c->opts.connect_timeout_ms,

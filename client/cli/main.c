@@ -23,6 +23,9 @@ enum {
 	OPT_CONNECT,
 	OPT_FILL,
 	OPT_PINS,
+	OPT_KEY,
+	OPT_KNOWN,
+	OPT_TRUST,
 };
 
 static const struct {
@@ -34,7 +37,7 @@ static const struct {
 	{{"hosts", required_argument, NULL, 'w'},
 	 "ADDRESS",
 	 NULL,
-	 "an agent: ipc:///PATH, or localhost"},
+	 "an agent: tcp://HOST:PORT, ipc:///PATH, or localhost"},
 	{{"output", required_argument, NULL, 'o'},
 	 "FORMAT",
 	 NULL,
@@ -88,6 +91,18 @@ static const struct {
 	 "SECONDS",
 	 NULL,
 	 "for an agent to come back (5)"},
+	{{"key", required_argument, NULL, OPT_KEY},
+	 "FILE",
+	 NULL,
+	 "our private key, for tcp"},
+	{{"known-agents", required_argument, NULL, OPT_KNOWN},
+	 "FILE",
+	 NULL,
+	 "which key each agent must have"},
+	{{"trust", no_argument, NULL, OPT_TRUST},
+	 "",
+	 "hosts",
+	 "believe an agent that is not known, and add it"},
 	{{"help", no_argument, NULL, 'h'}, "", NULL, "print this"},
 	{{"version", no_argument, NULL, 'V'}, "", NULL, "print the version"},
 };
@@ -113,6 +128,8 @@ static const struct command {
 	{"lookup", cmd_lookup, "MAP key BYTES [key BYTES]...\tvalues of keys"},
 	{"peek", cmd_peek, "MAP\tthe head of a queue or stack"},
 	{"hosts", cmd_hosts, "\twhich hosts answer"},
+	{"genkey", cmd_genkey, "\ta new private key"},
+	{"pubkey", cmd_pubkey, "\tthe public key of the private one on stdin"},
 	{"version", cmd_version, "\tthe version of this program"},
 };
 
@@ -185,7 +202,8 @@ print_help(struct out *o, const struct command *k)
 		   "10 0 0 1; for a bloom filter: value BYTES\n");
 	help_options(o, k);
 	out_str(o,
-		"\nEnvironment: BPFLEET_HOSTS, BPFLEET_TIMEOUT.\n"
+		"\nEnvironment: BPFLEET_HOSTS, BPFLEET_TIMEOUT, BPFLEET_KEY, "
+		"BPFLEET_KNOWN_AGENTS.\n"
 		"Exit status:\n"
 		"  0    all answered in full\n"
 		"  1    internal error, agent too busy, reply too big, or "
@@ -203,19 +221,17 @@ print_help(struct out *o, const struct command *k)
 static int
 set_address(struct cli *c, const char *word)
 {
-	if (strchr(word, ',') || strchr(word, '['))
+	if (strchr(word, ',') ||
+	    (strchr(word, '[') && strncmp(word, "tcp://[", 7) != 0))
 		return cli_usage("hosts \"%s\": one host for now", word);
 	if (!strcmp(word, "localhost")) {
 		c->opts.address = NULL;
 		return -1;
 	}
-	if (!strncmp(word, "tcp://", 6))
-		return cli_usage("%s: tcp needs the secure channel, which "
-				 "this version does not have: use ipc:///PATH",
-				 word);
-	if (strncmp(word, "ipc:///", 7) != 0)
+	if (strncmp(word, "ipc:///", 7) != 0 && strncmp(word, "tcp://", 6) != 0)
 		return cli_usage("host \"%s\": not known: this version reads "
-				 "one machine, at ipc:///PATH",
+				 "one machine, at tcp://HOST:PORT or "
+				 "ipc:///PATH",
 				 word);
 	c->opts.address = word;
 	return -1;
@@ -344,6 +360,15 @@ take_option(struct cli *c, int opt, const char *word)
 	case OPT_PINS:
 		c->opts.pins = true;
 		return -1;
+	case OPT_KEY:
+		c->opts.key = optarg;
+		return -1;
+	case OPT_KNOWN:
+		c->opts.known_agents = optarg;
+		return -1;
+	case OPT_TRUST:
+		c->opts.trust = true;
+		return -1;
 	case OPT_PAGE:
 	case OPT_LIMIT:
 	case OPT_TIMEOUT:
@@ -399,6 +424,11 @@ take_environment(struct cli *c, uint64_t seen)
 	const char *timeout = getenv("BPFLEET_TIMEOUT");
 	uint64_t n = 0;
 	int ret = -1;
+
+	if (!c->opts.key)
+		c->opts.key = getenv("BPFLEET_KEY");
+	if (!c->opts.known_agents)
+		c->opts.known_agents = getenv("BPFLEET_KNOWN_AGENTS");
 
 	if (hosts && hosts[0] && !(seen & option_bit('w')))
 		ret = set_address(c, hosts);

@@ -32,6 +32,7 @@ render_status(int code, uint64_t n)
 		{BPFLEET_ENOKEY, "not found"},
 		{BPFLEET_EDENIED, "denied"},
 		{BPFLEET_EPERMISSION, "denied"},
+		{BPFLEET_EHOSTKEY, "denied"},
 		{BPFLEET_ETIMEOUT, "timeout"},
 		{BPFLEET_EUNREACHABLE, "unreachable"},
 	};

@@ -13,6 +13,7 @@
 
 #define CONNECT_TIMEOUT_MS 5000u
 #define TIMEOUT_MS 30000u
+#define REPLY_MAX (BF_REPLY_MAX + BF_FRAME_BYTES + BF_CHANNEL_OVERHEAD)
 #define BACKOFF_MIN_MS 20u
 #define BACKOFF_MAX_MS 500u
 
@@ -35,6 +36,7 @@ SAME(ETIMEOUT);
 SAME(ENOKEY);
 SAME(EPERMISSION);
 SAME(EINTERNAL);
+SAME(EHOSTKEY);
 SAME(EXACT);
 SAME(FAST);
 SAME(MAY_REPEAT);
@@ -151,6 +153,7 @@ void
 bf_session_call_fini(struct bf_session_call *call)
 {
 	bf_link_cancel(call->pending);
+	bf_secure_put(call->channel);
 	bf_buf_fini(&call->request);
 	*call = (struct bf_session_call){0};
 }
@@ -160,6 +163,61 @@ bf_session_answer_fini(struct bf_session_answer *answer)
 {
 	bf_link_reply_free(&answer->reply);
 	*answer = (struct bf_session_answer){0};
+}
+
+static void
+put_hello(struct bpfleet *b, struct bf_session_call *call)
+{
+	const struct bf_hello_req hello = {
+		.version_min = BF_PROTOCOL_VERSION,
+		.version_max = BF_PROTOCOL_VERSION,
+		.client = "libbpfleet " BF_VERSION,
+	};
+
+	bf_session_begin(b, call, BF_HELLO);
+	bf_put_hello_req(&call->request, &hello);
+}
+
+/* A new session for a new connection. */
+static int
+shake_hands(struct bpfleet *b, struct bf_mono until, struct bf_err *err)
+{
+	struct bf_link_reply reply = {0};
+	struct bf_session_call call;
+	int ret;
+
+	put_hello(b, &call);
+	bf_frame_finish(&call.request, 0);
+	ret = bf_secure_handshake(b->secure, b->link, &call.request, until,
+				  &reply, err);
+	bf_link_reply_free(&reply);
+	bf_session_call_fini(&call);
+	return ret;
+}
+
+static int
+send_sealed(struct bpfleet *b, struct bf_session_call *call,
+	    struct bf_mono until, struct bf_err *err)
+{
+	struct bf_buf sealed;
+	int ret;
+
+	bf_secure_put(call->channel);
+	call->channel = NULL;
+	bf_buf_init(&sealed, BF_REQUEST_MAX_TCP + 4096);
+	ret = bf_secure_seal(b->secure, b->link, &call->request, &sealed,
+			     &call->channel, err);
+	if (ret == -BF_ESESSION) {
+		ret = shake_hands(b, until, err);
+		if (!ret)
+			ret = bf_secure_seal(b->secure, b->link, &call->request,
+					     &sealed, &call->channel, err);
+	}
+	if (!ret)
+		ret = bf_link_start(&call->pending, b->link, &sealed, until,
+				    err);
+	bf_buf_fini(&sealed);
+	return ret;
 }
 
 static int
@@ -180,6 +238,8 @@ send_call(struct bpfleet *b, struct bf_session_call *call, struct bf_err *err)
 	if (call->request.err)
 		return bf_err_set(err, ENOMEM, "out of memory");
 	bf_frame_finish(&call->request, 0);
+	if (b->secure)
+		return send_sealed(b, call, until, err);
 	return bf_link_start(&call->pending, b->link, &call->request, until,
 			     err);
 }
@@ -231,6 +291,24 @@ take_answer(const struct bf_session_call *call,
 	return 0;
 }
 
+/* The first call over tcp goes with the handshake. */
+static int
+hello_secure(struct bpfleet *b, struct bf_session_call *call,
+	     struct bf_session_answer *answer, struct bf_err *err)
+{
+	struct bf_mono until = bf_mono_after_ms(bf_mono_now(), b->timeout_ms);
+	int ret;
+
+	bf_frame_finish(&call->request, 0);
+	ret = bf_secure_handshake(b->secure, b->link, &call->request, until,
+				  &answer->reply, err);
+	if (!ret)
+		ret = take_answer(call, answer, err);
+	if (ret)
+		bf_session_answer_fini(answer);
+	return ret;
+}
+
 static int
 try_once(struct bpfleet *b, struct bf_session_call *call,
 	 struct bf_session_answer *answer, struct bf_err *err)
@@ -238,6 +316,8 @@ try_once(struct bpfleet *b, struct bf_session_call *call,
 	struct bf_link_call *pending;
 	int ret = 0;
 
+	if (b->secure && call->method == BF_HELLO)
+		return hello_secure(b, call, answer, err);
 	if (!call->pending)
 		ret = send_call(b, call, err);
 	if (ret)
@@ -245,6 +325,8 @@ try_once(struct bpfleet *b, struct bf_session_call *call,
 	pending = call->pending;
 	call->pending = NULL;
 	ret = bf_link_wait(pending, &answer->reply, err);
+	if (!ret && b->secure)
+		ret = bf_secure_open(call->channel, &answer->reply, err);
 	if (!ret)
 		ret = take_answer(call, answer, err);
 	if (ret)
@@ -275,7 +357,8 @@ bf_session_finish(struct bpfleet *b, struct bf_session_call *call,
 	for (;;) {
 		*answer = (struct bf_session_answer){0};
 		ret = try_once(b, call, answer, &e);
-		if (ret != -BF_EUNREACHABLE && ret != -BF_EBUSY)
+		if (ret != -BF_EUNREACHABLE && ret != -BF_EBUSY &&
+		    ret != -BF_ESESSION)
 			break;
 		/* The time counts from the first failure. */
 		if (!give_up.ns)
@@ -287,11 +370,12 @@ bf_session_finish(struct bpfleet *b, struct bf_session_call *call,
 		wait_ms = (uint32_t)bf_min_u64((uint64_t)wait_ms * 2,
 					       BACKOFF_MAX_MS);
 	}
-	if (ret == -BF_EUNREACHABLE)
-		bf_err_set(&e, BF_EUNREACHABLE,
-			   "%s: the agent went away and did not come back "
-			   "within %u ms",
-			   b->address, b->connect_timeout_ms);
+	if (ret == -BF_EUNREACHABLE || ret == -BF_ESESSION)
+		ret = bf_err_set(
+			&e, BF_EUNREACHABLE,
+			"%s: the agent went away and did not come back "
+			"within %u ms",
+			b->address, b->connect_timeout_ms);
 	if (ret == -BF_ETIMEOUT)
 		bf_err_set(&e, BF_ETIMEOUT, "%s: no answer within %u ms",
 			   b->address, b->timeout_ms);
@@ -319,11 +403,6 @@ take_hello(struct bpfleet *b, const struct bf_session_answer *answer,
 static int
 exchange_hello(struct bpfleet *b, struct bpfleet_error *err)
 {
-	const struct bf_hello_req hello = {
-		.version_min = BF_PROTOCOL_VERSION,
-		.version_max = BF_PROTOCOL_VERSION,
-		.client = "libbpfleet " BF_VERSION,
-	};
 	struct bf_mono began = bf_mono_now();
 	struct bf_session_answer answer = {0};
 	struct bf_session_call call;
@@ -331,8 +410,7 @@ exchange_hello(struct bpfleet *b, struct bpfleet_error *err)
 	struct bf_err e;
 	int ret;
 
-	bf_session_begin(b, &call, BF_HELLO);
-	bf_put_hello_req(&call.request, &hello);
+	put_hello(b, &call);
 	ret = bf_session_finish(b, &call, &answer, err);
 	if (!ret) {
 		latency_ns = bf_mono_now().ns - began.ns;
@@ -364,6 +442,8 @@ static int
 dial_private(struct bpfleet *b, const struct bpfleet_open_opts *opts,
 	     struct bf_err *err)
 {
+	struct bf_mono until =
+		bf_mono_after_ms(bf_mono_now(), b->connect_timeout_ms);
 	int ret;
 
 	if (geteuid() != 0)
@@ -375,8 +455,8 @@ dial_private(struct bpfleet *b, const struct bpfleet_open_opts *opts,
 	ret = bf_private_agent_start(&b->agent, opts->agent_path,
 				     b->connect_timeout_ms, err);
 	if (!ret)
-		ret = bf_link_dial(&b->link, b->agent.url,
-				   BF_REPLY_MAX + BF_FRAME_BYTES, err);
+		ret = bf_link_dial(&b->link, b->agent.url, REPLY_MAX, until,
+				   err);
 	return ret;
 }
 
@@ -384,11 +464,22 @@ static int
 dial(struct bpfleet *b, const struct bpfleet_open_opts *opts, bool by_default,
      struct bpfleet_error *err)
 {
+	struct bf_mono until =
+		bf_mono_after_ms(bf_mono_now(), b->connect_timeout_ms);
+	const struct bf_secure_opts secure = {
+		.address = b->address,
+		.key_file = opts->key_file,
+		.known_agents = opts->known_agents,
+		.trust_new = opts->trust_new,
+	};
 	struct bf_err e = {0};
-	int ret;
+	int ret = 0;
 
-	ret = bf_link_dial(&b->link, b->address, BF_REPLY_MAX + BF_FRAME_BYTES,
-			   &e);
+	if (!strncmp(b->address, "tcp://", 6))
+		ret = bf_secure_new(&b->secure, &secure, &e);
+	if (ret)
+		return bf_session_error(b, err, &e);
+	ret = bf_link_dial(&b->link, b->address, REPLY_MAX, until, &e);
 	if (ret == -BF_EUNREACHABLE && by_default &&
 	    opts->flags & BPFLEET_PRIVATE_AGENT)
 		ret = dial_private(b, opts, &e);
@@ -442,6 +533,7 @@ bpfleet_close(struct bpfleet *b)
 	if (!b)
 		return;
 	bf_link_client_close(b->link);
+	bf_secure_free(b->secure);
 	bf_private_agent_stop(&b->agent);
 	bf_codec_free(b->hello.owner);
 	free(b->address);

@@ -8,6 +8,7 @@
 #ifndef BF_CLIENT_SESSION_H
 #define BF_CLIENT_SESSION_H
 
+#include "client/lib/secure.h"
 #include "client/lib/spawn.h"
 #include "common/codec.h"
 #include "common/frame.h"
@@ -19,6 +20,7 @@
 
 struct bpfleet {
 	struct bf_link_client *link;
+	struct bf_secure *secure; /* over tcp, else NULL */
 	struct bf_private_agent agent;
 	char *address;
 	uint32_t connect_timeout_ms, timeout_ms;
@@ -32,7 +34,8 @@ struct bf_session_call {
 	struct bf_buf request; /* whole frame */
 	uint64_t id;
 	uint16_t method;
-	struct bf_link_call *pending; /* NULL: not sent */
+	struct bf_link_call *pending;	   /* NULL: not sent */
+	struct bf_secure_channel *channel; /* it was sealed with */
 };
 
 /* The body of an answer, borrowed from reply. */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
  * bench - the bulk-read table on this kernel: complete dumps of a hash map
- * key by key, by local batches and through an agent; whole processes against
- * bpftool; memory and wake-ups of the agent.  Rounds are interleaved, so that
- * noise hits all rows; only ratios within one run mean anything.  Knows the
- * public header alone.  Needs root.
+ * key by key, by local batches and through an agent, also over encrypted tcp;
+ * whole processes against bpftool; memory and wake-ups of the agent.  Rounds
+ * are interleaved, so that noise hits all rows; only ratios within one run mean
+ * anything.  Knows the public header alone.  Needs root.
  */
 #include <bpfleet/bpfleet.h>
 
@@ -82,6 +82,7 @@ struct bench {
 	uint64_t row_budget_ns; /* a row sits out once it used that much */
 	char dir[PATH_MAX];	/* of the binaries */
 	char tmp[64], address[128], out[128];
+	char tcp[64], key[128], client_key[128], clients[128], known[128];
 	pid_t agent;
 	int lifeline;
 	int map_fd;
@@ -89,9 +90,9 @@ struct bench {
 	char map_id_text[12];
 	uint32_t *keys; /* room for one local call */
 	uint64_t *values;
-	uint32_t cap; /* entries of both */
-	struct bpfleet *session;
-	uint64_t seen, sum; /* of the dump just run */
+	uint32_t cap;			  /* entries of both */
+	struct bpfleet *session, *remote; /* over ipc, over tcp */
+	uint64_t seen, sum;		  /* of the dump just run */
 	struct row rows[ROWS_MAX];
 	uint32_t n_rows;
 	struct process processes[3];
@@ -133,6 +134,10 @@ cleanup(void)
 	if (!bench.tmp[0])
 		return;
 	unlink(bench.out);
+	unlink(bench.key);
+	unlink(bench.client_key);
+	unlink(bench.clients);
+	unlink(bench.known);
 	snprintf(path, sizeof(path), "%s/run/agent.sock", bench.tmp);
 	unlink(path);
 	snprintf(path, sizeof(path), "%s/run", bench.tmp);
@@ -224,14 +229,39 @@ static void __attribute__((noreturn)) exec_child(char *const argv[], int out_fd)
 	_exit(127);
 }
 
+/* A key for the client, and a line that lets it in. */
+static void
+make_keys(const struct bench *b)
+{
+	char command[4 * PATH_MAX];
+
+	snprintf(command, sizeof(command),
+		 "umask 077; '%s/bpfleet' genkey >'%s' && "
+		 "'%s/bpfleet' pubkey <'%s' >'%s'",
+		 b->dir, b->client_key, b->dir, b->client_key, b->clients);
+	if (system(command) != 0)
+		die("cannot make keys");
+}
+
 static void
 start_agent(struct bench *b)
 {
 	char program[PATH_MAX + 16], fd_text[12], c = 0;
-	char *argv[] = {program,	  (char[]){"--listen"},
-			b->address,	  (char[]){"--lifeline"},
-			fd_text,	  (char[]){"--log-level"},
-			(char[]){"warn"}, NULL};
+	char *argv[] = {program,
+			(char[]){"--listen"},
+			b->address,
+			(char[]){"--listen"},
+			b->tcp,
+			(char[]){"--key"},
+			b->key,
+			(char[]){"--make-key"},
+			(char[]){"--authorized-clients"},
+			b->clients,
+			(char[]){"--lifeline"},
+			fd_text,
+			(char[]){"--log-level"},
+			(char[]){"warn"},
+			NULL};
 	struct pollfd ready = {.events = POLLIN};
 	int pair[2];
 
@@ -392,7 +422,7 @@ read_local(struct bench *b, const struct row *row)
 }
 
 static void
-read_ipc(struct bench *b, const struct row *row)
+read_agent(struct bench *b, const struct row *row)
 {
 	struct bpfleet_map_ref ref = {sizeof(ref), b->map_id, NULL};
 	struct bpfleet_dump_opts opts = {.sz = sizeof(opts),
@@ -403,8 +433,8 @@ read_ipc(struct bench *b, const struct row *row)
 	struct bpfleet_error err;
 	int ret;
 
-	ret = bpfleet_dump_open(&d, b->session, &ref, row->room ? &opts : NULL,
-				&err);
+	ret = bpfleet_dump_open(&d, row->way[0] == 't' ? b->remote : b->session,
+				&ref, row->room ? &opts : NULL, &err);
 	if (ret)
 		die("%s", err.message);
 	while ((ret = bpfleet_dump_next(d, &page, &err)) > 0) {
@@ -443,9 +473,11 @@ add_rows(struct bench *b)
 	add_row(b, "walk", 0, read_walk);
 	for (size_t i = 0; i < N_ROOMS; i++) {
 		add_row(b, "local", rooms[i], read_local);
-		add_row(b, "ipc", rooms[i], read_ipc);
-		if (rooms[i] == CHUNK)
-			add_row(b, "ipc", 0, read_ipc);
+		add_row(b, "ipc", rooms[i], read_agent);
+		if (rooms[i] == CHUNK) {
+			add_row(b, "ipc", 0, read_agent);
+			add_row(b, "tcp", 0, read_agent);
+		}
 	}
 }
 
@@ -493,6 +525,12 @@ measure_rows(struct bench *b)
 static void
 measure_dumps(struct bench *b)
 {
+	const struct bpfleet_open_opts opts = {
+		.sz = sizeof(opts),
+		.key_file = b->client_key,
+		.known_agents = b->known,
+		.trust_new = 1,
+	};
 	struct bpfleet_error err;
 
 	b->cap = 4 * rooms[N_ROOMS - 1];
@@ -503,11 +541,13 @@ measure_dumps(struct bench *b)
 	/* Touched now, so that no row pays for the first use. */
 	memset(b->keys, 1, b->cap * sizeof(*b->keys));
 	memset(b->values, 1, b->cap * sizeof(*b->values));
-	if (bpfleet_open(&b->session, b->address, NULL, &err))
+	if (bpfleet_open(&b->session, b->address, NULL, &err) ||
+	    bpfleet_open(&b->remote, b->tcp, &opts, &err))
 		die("%s", err.message);
 	add_rows(b);
 	measure_rows(b);
 	bpfleet_close(b->session);
+	bpfleet_close(b->remote);
 	free(b->keys);
 	free(b->values);
 }
@@ -669,6 +709,11 @@ make_claims(struct bench *b)
 				 "ipc, default page / local batch 4096", "x",
 				 ratio(find_row(b, "ipc", 0)->median_ns, base),
 				 1.25, AT_MOST});
+	add_claim(b, (struct claim){
+			     "tcp_ratio",
+			     "encrypted tcp, default page / local batch", "x",
+			     ratio(find_row(b, "tcp", 0)->median_ns, base),
+			     1.35, AT_MOST});
 	add_claim(b, (struct claim){"process_speedup",
 				    "bpfleet -j faster than bpftool -j", "x",
 				    ratio(tool, b->processes[1].median_ns), 8,
@@ -709,6 +754,7 @@ print_rows(const struct bench *b)
 {
 	const struct row *walk = find_row(b, "walk", 0);
 	const struct row *own = find_row(b, "ipc", 0);
+	const struct row *remote = find_row(b, "tcp", 0);
 
 	printf("%-11s %13s %8s %6s %13s %8s %6s %s\n", "room", "local, ns", "",
 	       "/4096", "ipc, ns", "", "/4096", "rounds");
@@ -726,7 +772,10 @@ print_rows(const struct bench *b)
 	}
 	printf("%-11s %29s", "default", "");
 	print_cell(b, own);
-	printf(" %u\n\n", own->n);
+	printf(" %u\n", own->n);
+	printf("%-11s %29s", "tcp, sealed", "");
+	print_cell(b, remote);
+	printf(" %u\n\n", remote->n);
 }
 
 static void
@@ -889,6 +938,12 @@ find_places(struct bench *b)
 	snprintf(b->address, sizeof(b->address), "ipc://%s/run/agent.sock",
 		 b->tmp);
 	snprintf(b->out, sizeof(b->out), "%s/out", b->tmp);
+	snprintf(b->tcp, sizeof(b->tcp), "tcp://127.0.0.1:%d",
+		 20000 + (int)getpid() % 20000);
+	snprintf(b->key, sizeof(b->key), "%s/agent.key", b->tmp);
+	snprintf(b->client_key, sizeof(b->client_key), "%s/id.key", b->tmp);
+	snprintf(b->clients, sizeof(b->clients), "%s/clients", b->tmp);
+	snprintf(b->known, sizeof(b->known), "%s/known", b->tmp);
 }
 
 static const char *
@@ -931,6 +986,7 @@ main(int argc, char **argv)
 	unsetenv("BPFLEET_TIMEOUT");
 	atexit(cleanup);
 	find_places(b);
+	make_keys(b);
 	start_agent(b);
 	measure_idle(b);
 	measure_memory(b);

@@ -67,7 +67,10 @@ enum bpfleet_code {
 	BPFLEET_ETIMEOUT = 5014,     /* no answer in time */
 	BPFLEET_ENOKEY = 5015,	     /* no such key; queue or stack empty */
 	BPFLEET_EPERMISSION = 5016,  /* the agent lacks a capability */
-	BPFLEET_EINTERNAL = 5017     /* a bug in bpfleet */
+	BPFLEET_EINTERNAL = 5017,    /* a bug in bpfleet */
+	BPFLEET_EHOSTKEY = 5019	     /* the agent's key is not known, or not
+				      * the one that is
+				      */
 };
 
 /* What went wrong, for programs (code) and for people (message). */
@@ -104,14 +107,22 @@ struct bpfleet_open_opts {
 	const char *agent_path;	     /* of bpfleetd, for a private agent;
 				      * NULL: beside the program, then PATH
 				      */
+	/* For tcp://; key_file and known_agents are both needed there. */
+	const char *key_file;	  /* the client's private key, mode 0600 */
+	const char *known_agents; /* which key each agent must have */
+	int trust_new;		  /* 1: an agent without a line is believed,
+				   * and its key added to known_agents
+				   */
 };
 
 /*
  * bpfleet_open - connect to an agent and agree on a protocol version
  *
- * In:      address: "ipc:///PATH", or NULL for BPFLEET_DEFAULT_ADDRESS
+ * In:      address: "ipc:///PATH", "tcp://HOST:PORT", or NULL for
+ *          BPFLEET_DEFAULT_ADDRESS
  * Returns: 0; -BPFLEET_EUNREACHABLE; -BPFLEET_EDENIED; -BPFLEET_EVERSION;
- *          -BPFLEET_EARGUMENT for an address that is none; other codes
+ *          -BPFLEET_EARGUMENT for an address that is none; over tcp also
+ *          -BPFLEET_EHOSTKEY, and what is wrong with a file; other codes
  * Owns:    bpfleet_close() the session
  */
 BPFLEET_API int bpfleet_open(struct bpfleet **out, const char *address,
