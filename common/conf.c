@@ -31,13 +31,16 @@ bf_conf_read(const char *path, bf_conf_setter *set, void *arg,
 {
 	struct parse p = {.set = set, .arg = arg};
 	FILE *f = fopen(path, "re");
-	int line;
+	int line, failed;
 
 	if (!f)
 		return bf_err_set(err, errno, "cannot read %s: %s", path,
 				  bf_err_str(errno));
 	line = ini_parse_file(f, take_setting, &p);
+	failed = ferror(f) ? EIO : 0;
 	fclose(f);
+	if (failed)
+		return bf_err_set(err, failed, "cannot read %s", path);
 	if (line == 0)
 		return 0;
 	return bf_err_set(err, BF_EARGUMENT, "%s:%d: %s", path, line,

@@ -80,6 +80,11 @@ bf_secure_new(struct bf_secure **out, const struct bf_secure_opts *opts,
 		      : bf_err_set(err, ENOMEM, "out of memory");
 	if (!ret)
 		ret = bf_keys_read_private(&s->key, opts->key_file, err);
+	if (ret == -ENOENT)
+		ret = bf_err_set(err, BF_EARGUMENT,
+				 "no key in %s: make one with bpfleet genkey, "
+				 "or name another with --key",
+				 opts->key_file);
 	if (ret) {
 		bf_secure_free(s);
 		return ret;

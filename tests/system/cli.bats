@@ -75,7 +75,7 @@ fails() {
 }
 
 @test "2: addresses that are not served" {
-	fails 2 "secure channel" -w tcp://127.0.0.1:7117 list
+	fails 2 "$dir/none: make one with bpfleet genkey" -w tcp://127.0.0.1:7117 --key "$dir/none" list
 	fails 2 nonsense -w nonsense://x list
 }
 
