@@ -36,6 +36,7 @@ CPPFLAGS := -D_GNU_SOURCE -I. -Iclient/include -isystem $(GEN)
 CFLAGS := -std=gnu11 $(OPT) $(HARDEN) $(WARN) -fPIC -MMD -MP
 LDFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined) -pie \
 	-Wl,-z,relro,-z,now -Wl,--as-needed
+SERVER_LIBS := -lbpf -linih -lseccomp
 LIBS := -lnng -lsodium -lprotobuf-c -lpthread
 
 COMMON_O := $(addprefix $(B)/common/,err.o clock.o log.o buf.o keys.o page.o \
@@ -43,7 +44,7 @@ COMMON_O := $(addprefix $(B)/common/,err.o clock.o log.o buf.o keys.o page.o \
 	channel.o link.o) $(B)/gen/bpfleet.pb-c.o
 SERVER_O := $(addprefix $(B)/server/,settings.o acl.o map.o pins.o \
 	broker_msg.o read_walk.o read_batch.o read_select.o dump.o gate.o \
-	audit.o rpc.o sandbox.o \
+	audit.o rpc.o landlock.o seccomp.o sandbox.o \
 	broker_maps.o broker.o worker.o)
 LIB_O := $(patsubst client/lib/%.c,$(B)/client/lib/%.o,$(wildcard client/lib/*.c))
 CLI_O := $(patsubst client/cli/%.c,$(B)/client/cli/%.o,$(wildcard client/cli/*.c))
@@ -100,7 +101,7 @@ $(B)/%.o: %.c | $(GEN)/bpfleet.pb-c.h
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(B)/bpfleetd: $(B)/server/main.o $(B)/server/sendmsg.o $(SERVER_O) $(B)/common/conf.o $(COMMON_O)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lbpf -linih $(LIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(SERVER_LIBS) $(LIBS)
 
 $(B)/bpfleet: $(CLI_O) $(LIB_O) $(COMMON_O)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -131,11 +132,11 @@ TEST_O := $(SERVER_O) $(B)/common/conf.o $(LIB_O) $(COMMON_O) \
 	$(filter-out %/main.o,$(CLI_O))
 $(B)/tests/test_%: $(B)/tests/unit/test_%.o $(TEST_O)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka -lbpf -linih $(LIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(SERVER_LIBS) $(LIBS)
 
 $(B)/tests/test_%: $(B)/tests/kernel/test_%.o $(TEST_O)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka -lbpf -linih $(LIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(SERVER_LIBS) $(LIBS)
 
 $(B)/tests/mkmap: $(patsubst %.c,$(B)/%.o,$(wildcard tests/tools/mkmap*.c))
 	@mkdir -p $(@D)

@@ -361,10 +361,15 @@ bf_link_listen(struct bf_link_server **out,
 		bf_link_server_close(s, 0);
 		return ret;
 	}
-	for (uint32_t i = 0; i < s->n_slots; i++)
-		receive_next(&s->slots[i]);
 	*out = s;
 	return 0;
+}
+
+void
+bf_link_serve(struct bf_link_server *s)
+{
+	for (uint32_t i = 0; i < s->n_slots; i++)
+		receive_next(&s->slots[i]);
 }
 
 static void

@@ -57,7 +57,7 @@ struct bf_link_server_opts {
 struct bf_link_server;
 
 /*
- * bf_link_listen - serve on every url, or on none
+ * bf_link_listen - listen on every url, or on none; take no request yet
  *
  * In:      ipc:///PATH, abstract://NAME or tcp://ADDRESS:PORT
  * Returns: 0; -BF_EARGUMENT for another scheme; -EADDRINUSE; other -errno
@@ -65,6 +65,8 @@ struct bf_link_server;
  */
 int bf_link_listen(struct bf_link_server **out,
 		   const struct bf_link_server_opts *opts, struct bf_err *err);
+/* From now on requests are taken, also those that came meanwhile. */
+void bf_link_serve(struct bf_link_server *server);
 
 /* Ends a connection, if it still stands. */
 void bf_link_drop(uint32_t pipe);

@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -292,9 +293,16 @@ clear_socket(const char *path, struct bf_err *err)
 	if (sock < 0)
 		return bf_err_set(err, errno, "socket: %s", bf_err_str(errno));
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
+	/* As its owner: without CAP_DAC_OVERRIDE root may not. */
+	setfsuid(st.st_uid);
 	ret = connect(sock, (const struct sockaddr *)&addr, sizeof(addr));
 	ret = ret < 0 ? errno : 0;
+	setfsuid(geteuid());
 	close(sock);
+	if (ret == EACCES)
+		return bf_err_set(err, EACCES,
+				  "%s: cannot tell if an agent listens there",
+				  path);
 	if (ret != ECONNREFUSED)
 		return bf_err_set(err, EADDRINUSE,
 				  "%s: another agent listens there", path);
@@ -306,7 +314,9 @@ clear_socket(const char *path, struct bf_err *err)
 	return 0;
 }
 
-/* A directory for the socket that the worker can write to. */
+/* A directory that the worker's group can make the socket in, and that stays
+ * ours, to remove what is left over.
+ */
 static int
 prepare_socket(const struct broker *b, const char *path, struct bf_err *err)
 {
@@ -326,9 +336,9 @@ prepare_socket(const struct broker *b, const char *path, struct bf_err *err)
 		return bf_err_set(err, -ret, "cannot make %s: %s", dir,
 				  bf_err_str(ret));
 	if (b->setup.drop && (fresh || !strcmp(dir, "/run/bpfleet")) &&
-	    chown(dir, b->setup.uid, b->setup.gid) < 0)
-		return bf_err_set(err, errno, "cannot give %s to uid %u: %s",
-				  dir, b->setup.uid, bf_err_str(errno));
+	    (chown(dir, 0, b->setup.gid) < 0 || chmod(dir, 0775) < 0))
+		return bf_err_set(err, errno, "cannot give %s to gid %u: %s",
+				  dir, b->setup.gid, bf_err_str(errno));
 	return clear_socket(path, err);
 }
 
@@ -560,6 +570,17 @@ serve_worker(struct broker *b)
 		close(fd);
 }
 
+/* The worker, which made them, cannot. */
+static void
+remove_sockets(const struct broker *b)
+{
+	const struct bf_settings *s = &b->opts->settings;
+
+	for (uint32_t i = 0; i < s->n_listen; i++)
+		if (!strncmp(s->listen[i], "ipc://", 6))
+			unlink(s->listen[i] + 6);
+}
+
 static void
 say_death(const struct broker *b, int status)
 {
@@ -580,6 +601,8 @@ worker_ended(struct broker *b, int status)
 	if (b->sock >= 0)
 		close(b->sock);
 	b->sock = -1;
+	if (b->ready)
+		remove_sockets(b);
 	if (b->stopping)
 		return 0;
 	if (b->reloading) {
@@ -707,16 +730,6 @@ loop(struct broker *b)
 	return ret;
 }
 
-static void
-remove_sockets(const struct broker *b)
-{
-	const struct bf_settings *s = &b->opts->settings;
-
-	for (uint32_t i = 0; i < s->n_listen; i++)
-		if (!strncmp(s->listen[i], "ipc://", 6))
-			unlink(s->listen[i] + 6);
-}
-
 int
 bf_broker_run(struct bf_broker_opts *opts)
 {
@@ -730,6 +743,8 @@ bf_broker_run(struct bf_broker_opts *opts)
 	int ret;
 
 	bf_log_set_level(opts->settings.log_level);
+	if (bf_sandbox_keep_broker(&err))
+		return fail("agent start", &err) ? 1 : 0;
 	bf_broker_maps_init(&b.maps, &opts->settings, &b.acl, b.setup.limits,
 			    sizeof(b.setup.limits));
 	if (b.setup.limits[0])
@@ -750,7 +765,7 @@ bf_broker_run(struct bf_broker_opts *opts)
 		kill(b.worker, SIGKILL);
 		waitpid(b.worker, NULL, 0);
 	}
-	if (b.was_ready)
+	if (b.worker > 0 && b.ready)
 		remove_sockets(&b);
 	bf_keys_wipe(&b.setup.cursor_key, sizeof(b.setup.cursor_key));
 	bf_keys_free(b.key, sizeof(*b.key));

@@ -4,6 +4,7 @@
  */
 #include "common/base.h"
 #include "server/broker.h"
+#include "server/sandbox.h"
 #include "server/settings.h"
 #include "server/worker.h"
 
@@ -233,6 +234,7 @@ main(int argc, char **argv)
 	}
 	if (cmd.check) {
 		bf_settings_print(&opts.settings);
+		bf_sandbox_describe(stdout, opts.settings.user);
 		return 0;
 	}
 	opts.lifeline_fd = cmd.lifeline_fd;

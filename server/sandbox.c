@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * sandbox - drops groups, capabilities, identity and the way back
+ * sandbox - drops identity, capabilities, files and system calls
  */
 #include "server/sandbox.h"
+
+#include "common/log.h"
+#include "server/landlock.h"
+#include "server/seccomp.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -20,27 +24,64 @@
 #define CAP_BPF 39
 #endif
 
+/* All that the broker ever uses; a test and the unit's file follow it. */
+static const struct {
+	unsigned int cap;
+	const char *name, *use;
+} broker_caps[] = {
+	{CAP_SYS_ADMIN, "cap_sys_admin", "open maps by id"},
+	{CAP_BPF, "cap_bpf", "make a map to probe the kernel with"},
+	{CAP_DAC_READ_SEARCH, "cap_dac_read_search", "open pins of others"},
+	{CAP_CHOWN, "cap_chown", "hand the socket's directory over"},
+	{CAP_SETUID, "cap_setuid", "start the worker as another user"},
+	{CAP_SETGID, "cap_setgid", "start the worker as another group"},
+	{CAP_SETPCAP, "cap_setpcap", "start the worker without all of these"},
+	{CAP_KILL, "cap_kill", "stop the worker"},
+};
+
+static uint64_t
+bit(unsigned int cap)
+{
+	return 1ull << cap;
+}
+
+static uint64_t
+broker_mask(void)
+{
+	uint64_t keep = 0;
+
+	for (size_t i = 0; i < BF_ARRAY_SIZE(broker_caps); i++)
+		keep |= bit(broker_caps[i].cap);
+	return keep;
+}
+
+/* Keeps of its capabilities those in the mask, and can gain no other. */
 static int
-set_capabilities(bool keep_cap_bpf)
+keep_capabilities(uint64_t keep)
 {
 	struct __user_cap_header_struct head = {
 		.version = _LINUX_CAPABILITY_VERSION_3,
 	};
 	struct __user_cap_data_struct data[2] = {0};
 
-	if (keep_cap_bpf) {
-		data[CAP_BPF / 32].permitted = 1u << (CAP_BPF % 32);
-		data[CAP_BPF / 32].effective = 1u << (CAP_BPF % 32);
+	if (syscall(SYS_capget, &head, data) < 0)
+		return -1;
+	for (unsigned int i = 0; i < 2; i++) {
+		data[i].permitted &= (uint32_t)(keep >> (32 * i));
+		data[i].effective = data[i].permitted;
+		data[i].inheritable = 0;
 	}
 	return (int)syscall(SYS_capset, &head, data);
 }
 
 /* EINVAL marks the first number that is no capability. */
 static void
-drop_bounding_set(void)
+drop_bounding_set(uint64_t keep)
 {
-	for (unsigned long cap = 0; cap < 64; cap++)
-		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno == EINVAL)
+	for (unsigned int cap = 0; cap < 64; cap++)
+		if (!(keep & bit(cap)) &&
+		    prctl(PR_CAPBSET_DROP, (unsigned long)cap, 0, 0, 0) < 0 &&
+		    errno == EINVAL)
 			break;
 }
 
@@ -57,34 +98,98 @@ lock_down(void)
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-int
-bf_sandbox_enter(uint32_t uid, uint32_t gid, bool keep_cap_bpf,
-		 struct bf_err *err)
+static int
+change_identity(uint32_t uid, uint32_t gid, bool keep_cap_bpf)
 {
-	drop_bounding_set();
+	drop_bounding_set(0);
 	if (keep_cap_bpf && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
-		goto fail;
+		return -1;
 	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 ||
 	    setresuid(uid, uid, uid) < 0)
-		goto fail;
-	if (set_capabilities(keep_cap_bpf) < 0 || lock_down() < 0)
-		goto fail;
-	if (setuid(0) == 0)
-		return bf_err_set(err, BF_EINTERNAL,
-				  "could become root again after dropping it");
+		return -1;
+	return keep_capabilities(keep_cap_bpf ? bit(CAP_BPF) : 0);
+}
+
+static int
+leave_files(const struct bf_sandbox *s, struct bf_err *err)
+{
+	int ret;
+
+	if (!bf_landlock_version()) {
+		bf_log(BF_LOG_INFO, "worker sandbox",
+		       "landlock=none why=\"this kernel has none\"");
+		return 0;
+	}
+	ret = bf_landlock_enter(s->urls, s->n_urls);
+	if (ret)
+		return bf_err_set(err, -ret, "cannot enter landlock: %s",
+				  bf_err_str(ret));
 	return 0;
-fail:
-	return bf_err_set(err, errno, "cannot become uid %u gid %u: %s", uid,
-			  gid, bf_err_str(errno));
 }
 
 int
-bf_sandbox_enter_unprivileged(struct bf_err *err)
+bf_sandbox_enter(const struct bf_sandbox *s, struct bf_err *err)
 {
-	if (lock_down() < 0)
-		return bf_err_set(err, errno, "cannot lock down: %s",
+	int ret;
+
+	/* Who did not start as root may need what it was given. */
+	ret = s->drop ? change_identity(s->uid, s->gid, s->keep_cap_bpf)
+		      : keep_capabilities(bit(CAP_BPF));
+	if (ret < 0 || lock_down() < 0)
+		return bf_err_set(err, errno, "cannot become uid %u gid %u: %s",
+				  s->uid, s->gid, bf_err_str(errno));
+	if (s->drop && setuid(0) == 0)
+		return bf_err_set(err, BF_EINTERNAL,
+				  "could become root again after dropping it");
+	return leave_files(s, err);
+}
+
+int
+bf_sandbox_lock(struct bf_err *err)
+{
+	int ret = bf_seccomp_enter();
+
+	if (ret)
+		return bf_err_set(err, -ret,
+				  "cannot filter system calls: %s: this kernel "
+				  "needs CONFIG_SECCOMP_FILTER",
+				  bf_err_str(ret));
+	return 0;
+}
+
+int
+bf_sandbox_keep_broker(struct bf_err *err)
+{
+	drop_bounding_set(broker_mask());
+	if (keep_capabilities(broker_mask()) < 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return bf_err_set(err, errno, "cannot drop capabilities: %s",
 				  bf_err_str(errno));
 	return 0;
+}
+
+void
+bf_sandbox_describe(FILE *to, const char *user)
+{
+	int landlock = bf_landlock_version();
+
+	fprintf(to, "; the broker keeps, of what it is given:\n");
+	for (size_t i = 0; i < BF_ARRAY_SIZE(broker_caps); i++)
+		fprintf(to, ";   %-20s to %s\n", broker_caps[i].name,
+			broker_caps[i].use);
+	fprintf(to,
+		"; the worker is user %s, without capabilities, and has left:\n"
+		";   seccomp: %zu system calls; of bpf(2) lookup_elem, "
+		"get_next_key, lookup_batch;\n"
+		";     no memory to execute\n",
+		user, bf_seccomp_count());
+	if (!landlock)
+		fprintf(to, ";   landlock: not on this kernel\n");
+	else
+		fprintf(to,
+			";   landlock %d: no files%s%s\n", landlock,
+			landlock >= 4 ? ", no connections, the ports above" : "",
+			landlock >= 6 ? ", no signals to others" : "");
 }
 
 int
@@ -99,7 +204,7 @@ bf_sandbox_probe_reads(uint32_t uid, uint32_t gid)
 		return -errno;
 	pid = fork();
 	if (pid == 0) {
-		if (bf_sandbox_enter(uid, gid, false, NULL))
+		if (change_identity(uid, gid, false) < 0)
 			_exit(2);
 		_exit(bpf_map_get_next_key(fd, NULL, &key) < 0);
 	}

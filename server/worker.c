@@ -9,6 +9,7 @@
 
 #include "common/log.h"
 #include "server/audit.h"
+#include "server/map.h"
 #include "server/rpc.h"
 #include "server/sandbox.h"
 
@@ -64,10 +65,20 @@ describe_host(struct bf_rpc *rpc)
 static int
 drop_privileges(const struct bf_worker_setup *setup, struct bf_err *err)
 {
-	if (setup->drop)
-		return bf_sandbox_enter(setup->uid, setup->gid,
-					setup->keep_cap_bpf, err);
-	return bf_sandbox_enter_unprivileged(err);
+	const char *urls[BF_LISTEN_MAX];
+	struct bf_sandbox sandbox = {
+		.drop = setup->drop,
+		.uid = setup->uid,
+		.gid = setup->gid,
+		.keep_cap_bpf = setup->keep_cap_bpf,
+		.urls = urls,
+		.n_urls = setup->n_listen,
+	};
+
+	for (uint32_t i = 0; i < setup->n_listen; i++)
+		urls[i] = setup->listen[i];
+	bf_map_possible_cpus(); /* while it can be read */
+	return bf_sandbox_enter(&sandbox, err);
 }
 
 /* Waits for the end. Returns: exit status. */
@@ -189,11 +200,17 @@ serve(struct bf_rpc *rpc, const struct bf_worker_setup *setup, int signals,
 	ret = bf_link_listen(&server, &opts, err);
 	if (ret)
 		return ret;
-	ret = bf_broker_send(BF_BROKER_FD, &ready, sizeof(ready), -1);
+	ret = bf_sandbox_lock(err);
+	if (!ret) {
+		bf_link_serve(server);
+		ret = bf_broker_send(BF_BROKER_FD, &ready, sizeof(ready), -1);
+		if (ret)
+			bf_err_set(err, -ret, "cannot tell the broker: %s",
+				   bf_err_str(ret));
+	}
 	if (ret) {
 		bf_link_server_close(server, 0);
-		return bf_err_set(err, -ret, "cannot tell the broker: %s",
-				  bf_err_str(ret));
+		return ret;
 	}
 	status = wait_for_end(signals, rpc->gate);
 	bf_link_server_close(server, status ? 0 : DRAIN_MS);

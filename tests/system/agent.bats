@@ -192,6 +192,42 @@ as_other() {
 	refute grep -qE '^Groups:.*\b0\b' "$status"
 }
 
+@test "the worker is filtered, each thread of it, and can gain nothing" {
+	start_agent
+	worker=$(worker_of "$agent")
+	for status in /proc/"$worker"/task/*/status; do
+		grep -qE '^Seccomp:\s2$' "$status"
+		grep -qE '^CapBnd:\s0000000000000000$' "$status"
+		grep -qE '^NoNewPrivs:\s1$' "$status"
+	done
+}
+
+@test "the broker keeps the capabilities that --check-config names, no more" {
+	start_agent
+	"$BUILD/bpfleetd" --config "$dir/conf" --check-config >"$dir/out"
+	has() { # NAME NUMBER: what is named is held, if the test holds it
+		grep -q "^;   $1 " "$dir/out"
+		expected=$((expected | (1 << $2) & 0x$(sed -n 's/^CapEff:\s//p' /proc/self/status)))
+	}
+	expected=0
+	has cap_sys_admin 21
+	has cap_bpf 39
+	has cap_dac_read_search 2
+	has cap_chown 0
+	has cap_setuid 7
+	has cap_setgid 6
+	has cap_setpcap 8
+	has cap_kill 5
+	[ "$(grep -c '^;   cap_' "$dir/out")" = 8 ]
+	for set in CapEff CapPrm CapBnd; do
+		got=$(sed -n "s/^$set:\s//p" "/proc/$agent/status")
+		[ $((0x$got)) = $expected ]
+	done
+	grep -qE '^NoNewPrivs:\s1$' "/proc/$agent/status"
+	grep -q '^;   seccomp: ' "$dir/out"
+	grep -q '^;   landlock' "$dir/out"
+}
+
 @test "the secret is for its owner only" {
 	start_agent
 	[ "$(stat -c '%a %s %u' "$dir/secret")" = "600 32 0" ]
