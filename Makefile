@@ -36,7 +36,7 @@ CPPFLAGS := -D_GNU_SOURCE -I. -Iclient/include -isystem $(GEN)
 CFLAGS := -std=gnu11 $(OPT) $(HARDEN) $(WARN) -fPIC -MMD -MP
 LDFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined) -pie \
 	-Wl,-z,relro,-z,now -Wl,--as-needed
-SERVER_LIBS := -lbpf -linih -lseccomp
+SERVER_LIBS := -lbpf -linih -lseccomp -lmicrohttpd
 LIBS := -lnng -lsodium -lprotobuf-c -lpthread
 
 COMMON_O := $(addprefix $(B)/common/,err.o clock.o log.o buf.o keys.o page.o \
@@ -44,7 +44,7 @@ COMMON_O := $(addprefix $(B)/common/,err.o clock.o log.o buf.o keys.o page.o \
 	channel.o link.o) $(B)/gen/bpfleet.pb-c.o
 SERVER_O := $(addprefix $(B)/server/,settings.o acl.o map.o pins.o \
 	broker_msg.o read_walk.o read_batch.o read_select.o dump.o gate.o \
-	audit.o rpc.o landlock.o seccomp.o sandbox.o \
+	audit.o metrics.o rpc.o landlock.o seccomp.o sandbox.o \
 	broker_maps.o broker.o worker.o)
 LIB_O := $(patsubst client/lib/%.c,$(B)/client/lib/%.o,$(wildcard client/lib/*.c))
 CLI_O := $(patsubst client/cli/%.c,$(B)/client/cli/%.o,$(wildcard client/cli/*.c))

@@ -11,6 +11,18 @@
 #include <endian.h>
 #include <string.h>
 
+const char *
+bf_method_str(uint32_t method)
+{
+	static const char *const verbs[BF_METHOD_MAX + 1] = {
+		[BF_HELLO] = "hello",	[BF_LIST_MAPS] = "list",
+		[BF_SHOW_MAP] = "show", [BF_DUMP] = "dump",
+		[BF_LOOKUP] = "lookup", [BF_PEEK] = "peek",
+	};
+
+	return method <= BF_METHOD_MAX ? verbs[method] : NULL;
+}
+
 void
 bf_frame_put(uint8_t out[BF_FRAME_BYTES], const struct bf_frame *frame)
 {

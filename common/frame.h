@@ -31,6 +31,7 @@ enum bf_method {
 	BF_LOOKUP = 5,
 	BF_PEEK = 6,
 };
+#define BF_METHOD_MAX 6u
 
 struct bf_frame {
 	uint8_t version;
@@ -39,6 +40,9 @@ struct bf_frame {
 	uint32_t body_len;
 	uint64_t id; /* chosen by the client, echoed by the agent */
 };
+
+/* Returns: the verb of an operation, such as "dump"; NULL: there is none. */
+const char *bf_method_str(uint32_t method);
 
 /* Writes a whole header, body_len as it is. */
 void bf_frame_put(uint8_t out[BF_FRAME_BYTES], const struct bf_frame *frame);

@@ -24,14 +24,8 @@
 #define RATE_MAX 1000000u
 #define YEAR_MIN 2000u /* so that no date is the 0 of "never" */
 
-/* What a line can allow.  hello is no verb: who may connect may ask that. */
-static const struct {
-	const char *name;
-	enum bf_method method;
-} verbs[] = {
-	{"list", BF_LIST_MAPS}, {"show", BF_SHOW_MAP}, {"dump", BF_DUMP},
-	{"lookup", BF_LOOKUP},	{"peek", BF_PEEK},
-};
+/* What a line can allow: not hello, which who may connect may ask. */
+#define FIRST_OP BF_LIST_MAPS
 
 /* What an option's value, or one word of it, does to a line. */
 typedef int take_word(struct bf_acl_line *line, const char *word,
@@ -75,16 +69,17 @@ add_map(struct bf_acl_line *line, const char *word, struct bf_err *err)
 static int
 add_op(struct bf_acl_line *line, const char *word, struct bf_err *err)
 {
-	const char *names[BF_ARRAY_SIZE(verbs)], *like;
+	const char *names[BF_METHOD_MAX], *like;
+	size_t n = 0;
 
-	for (size_t i = 0; i < BF_ARRAY_SIZE(verbs); i++) {
-		if (!strcmp(word, verbs[i].name)) {
-			line->client.ops |= 1u << verbs[i].method;
+	for (uint32_t m = FIRST_OP; m <= BF_METHOD_MAX; m++) {
+		if (!strcmp(word, bf_method_str(m))) {
+			line->client.ops |= 1u << m;
 			return 0;
 		}
-		names[i] = verbs[i].name;
+		names[n++] = bf_method_str(m);
 	}
-	like = bf_nearest_word(word, names, BF_ARRAY_SIZE(names));
+	like = bf_nearest_word(word, names, n);
 	if (like)
 		return bf_err_set(err, BF_EARGUMENT,
 				  "ops: \"%.32s\" is not known; did you mean "
@@ -419,8 +414,8 @@ all_ops(void)
 {
 	uint32_t ops = 0;
 
-	for (size_t i = 0; i < BF_ARRAY_SIZE(verbs); i++)
-		ops |= 1u << verbs[i].method;
+	for (uint32_t m = FIRST_OP; m <= BF_METHOD_MAX; m++)
+		ops |= 1u << m;
 	return ops;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "server/audit.h"
 
+#include "common/frame.h"
 #include "common/log.h"
 #include "server/broker_msg.h"
 
@@ -26,6 +27,22 @@ static struct {
 	uint64_t second;
 	uint32_t n, n_anonymous, left_out;
 } audit = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+enum bf_outcome
+bf_outcome(const struct bf_err *err)
+{
+	if (!err->code)
+		return BF_OUTCOME_OK;
+	return err->code == BF_EDENIED ? BF_OUTCOME_DENIED : BF_OUTCOME_ERROR;
+}
+
+const char *
+bf_outcome_str(enum bf_outcome outcome)
+{
+	static const char *const words[] = {"ok", "denied", "error"};
+
+	return words[outcome];
+}
 
 void
 bf_audit_init(enum bf_audit_to to)
@@ -117,7 +134,8 @@ put_entry(const struct bf_audit_entry *e)
 	n = put_time(line, cap);
 	n += (size_t)snprintf(line + n, cap - n, " audit");
 	n += put_peer(e, line + n, cap - n);
-	n += (size_t)snprintf(line + n, cap - n, " op=%s", e->verb);
+	n += (size_t)snprintf(line + n, cap - n, " op=%s",
+			      e->method ? bf_method_str(e->method) : "?");
 	if (e->map_id)
 		n += (size_t)snprintf(
 			line + n, cap - n, " map=%u name=\"%s\"", e->map_id,
@@ -134,9 +152,7 @@ put_entry(const struct bf_audit_entry *e)
 		n += (size_t)snprintf(line + n, cap - n, " coherence=%s",
 				      bf_coherence_str(e->coherence));
 	n += (size_t)snprintf(line + n, cap - n, " outcome=%s us=%" PRIu64,
-			      !e->err->code		   ? "ok"
-			      : e->err->code == BF_EDENIED ? "denied"
-							   : "error",
+			      bf_outcome_str(bf_outcome(e->err)),
 			      e->duration_us);
 	if (e->err->code)
 		n += (size_t)snprintf(

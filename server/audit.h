@@ -21,14 +21,20 @@ enum bf_audit_to {
 struct bf_audit_entry {
 	const struct bf_link_peer *peer;
 	const struct bf_acl_client *client; /* NULL: local, or not known */
-	const char *verb;
-	uint32_t map_id;	    /* 0: none */
-	const char *map_name, *pin; /* "": none was known, or named */
+	uint32_t method;		    /* 0: none was known */
+	uint32_t map_id;		    /* 0: none */
+	const char *map_name, *pin;	    /* "": none was known, or named */
 	uint64_t n_entries, bytes;
 	enum bf_coherence coherence; /* 0: none */
 	const struct bf_err *err;    /* code 0: answered */
 	uint64_t duration_us;
 };
+
+/* How an access ended. */
+enum bf_outcome { BF_OUTCOME_OK, BF_OUTCOME_DENIED, BF_OUTCOME_ERROR };
+#define BF_N_OUTCOMES 3u
+enum bf_outcome bf_outcome(const struct bf_err *err);
+const char *bf_outcome_str(enum bf_outcome outcome);
 
 void bf_audit_init(enum bf_audit_to to);
 /* Threads: any */

@@ -383,6 +383,7 @@ fill_setup(struct broker *b)
 	b->setup.n_allow_gids = s->n_allow_gids;
 	b->setup.log_level = (uint32_t)s->log_level;
 	b->setup.gate = s->gate;
+	memcpy(b->setup.metrics, s->metrics, sizeof(s->metrics));
 }
 
 static int
@@ -486,9 +487,9 @@ stop_worker(struct broker *b)
 	b->stop_by = bf_mono_after_ms(bf_mono_now(), STOP_MS);
 }
 
-/* READY=1 to systemd, if it started us. */
+/* Tells systemd, if it started us. */
 static void
-notify_service_manager(void)
+notify_service_manager(const char *state)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	const char *path = getenv("NOTIFY_SOCKET");
@@ -502,7 +503,7 @@ notify_service_manager(void)
 	sock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (sock < 0)
 		return;
-	(void)!sendto(sock, "READY=1", 7, MSG_NOSIGNAL,
+	(void)!sendto(sock, state, strlen(state), MSG_NOSIGNAL,
 		      (const struct sockaddr *)&addr,
 		      (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
 				  strlen(path)));
@@ -520,11 +521,9 @@ worker_is_ready(struct broker *b)
 		       "url=%s worker=%d uid=%u maps=%s", s->listen[i],
 		       (int)b->worker, b->setup.drop ? b->setup.uid : geteuid(),
 		       b->maps.by_id ? "by-id" : "pins-only");
-	if (!b->was_ready) {
-		notify_service_manager();
-		if (b->opts->lifeline_fd >= 0)
-			(void)!write(b->opts->lifeline_fd, "\n", 1);
-	}
+	notify_service_manager("READY=1");
+	if (!b->was_ready && b->opts->lifeline_fd >= 0)
+		(void)!write(b->opts->lifeline_fd, "\n", 1);
 	b->was_ready = true;
 }
 
@@ -637,6 +636,7 @@ begin_stop(struct broker *b, const char *why)
 	if (b->stopping)
 		return;
 	bf_log(BF_LOG_INFO, "agent stopping", "why=\"%s\"", why);
+	notify_service_manager("STOPPING=1");
 	b->stopping = true;
 	stop_worker(b);
 }
@@ -656,6 +656,7 @@ begin_reload(struct broker *b)
 		       "why=\"%s\" effect=\"settings stay as they were\"",
 		       err.text);
 	} else {
+		remove_sockets(b); /* of the old settings */
 		b->opts->settings = *s;
 		bf_log_set_level(s->log_level);
 		if (!s->n_listen)

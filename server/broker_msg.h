@@ -70,6 +70,7 @@ struct bf_worker_setup {
 	uint8_t boot_id[BF_BOOT_ID_BYTES];
 	char limits[160];
 	struct bf_gate_limits gate;
+	char metrics[BF_URL_MAX];	  /* "": none */
 	uint8_t public_key[BF_KEY_BYTES]; /* of the agent */
 	uint32_t n_clients;
 	uint32_t audit; /* 0 off; 1 to the log; 2 to BF_AUDIT_FD */

@@ -7,6 +7,7 @@
 #include "common/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -44,20 +45,14 @@ struct conn {
 	bool dropped;
 };
 
-struct counts {
-	uint64_t kept_out, crowded_out, timed_out, handshakes, busy, failed,
-		denied;
-};
-
 struct bf_gate {
 	struct bf_gate_opts opts;
 	pthread_mutex_t lock; /* all below, but not what a session holds */
 	uint64_t seed;
-	uint32_t n, n_half_open;
 	int wake;
 	struct bucket handshakes;
 	struct bucket *rates; /* of each client */
-	struct counts counts, reported;
+	struct bf_gate_stats stats, reported;
 	struct bf_mono report_at;
 	struct conn *buckets[N_BUCKETS];
 	struct source sources[N_SOURCES];
@@ -142,7 +137,7 @@ blame(struct bf_gate *g, const uint8_t addr[16])
 	const struct bf_gate_limits *l = g->opts.limits;
 	struct source *s = source_of(g, addr);
 
-	g->counts.failed++;
+	g->stats.failed++;
 	if (++s->failures < l->penalty_failures)
 		return;
 	s->failures = 0;
@@ -167,7 +162,7 @@ crowd_out(struct bf_gate *g)
 				oldest = c;
 	if (!oldest)
 		return false;
-	g->counts.crowded_out++;
+	g->stats.crowded_out++;
 	drop(oldest);
 	return true;
 }
@@ -186,20 +181,21 @@ bf_gate_come(struct bf_gate *g, const struct bf_link_peer *peer)
 	c->since = c->used = bf_mono_now();
 	pthread_mutex_lock(&g->lock);
 	s = source_of(g, peer->addr);
-	full = g->n_half_open >= l->max_half_open || g->n >= l->max_connections;
+	full = g->stats.half_open >= l->max_half_open ||
+	       g->stats.connections >= l->max_connections;
 	if ((c->since.ns < s->kept_out_until.ns &&
 	     c->since.ns >= s->good_until.ns) ||
 	    (full && !crowd_out(g))) {
-		g->counts.kept_out++;
+		g->stats.kept_out++;
 		pthread_mutex_unlock(&g->lock);
 		free(c);
 		return false;
 	}
-	first = g->n == 0;
+	first = g->stats.connections == 0;
 	c->next = g->buckets[peer->pipe % N_BUCKETS];
 	g->buckets[peer->pipe % N_BUCKETS] = c;
-	g->n++;
-	g->n_half_open++;
+	g->stats.connections++;
+	g->stats.half_open++;
 	pthread_mutex_unlock(&g->lock);
 	if (first)
 		eventfd_write(g->wake, 1);
@@ -216,8 +212,8 @@ bf_gate_gone(struct bf_gate *g, uint32_t pipe)
 	c = *at;
 	if (c) {
 		*at = c->next;
-		g->n--;
-		g->n_half_open -= !c->session;
+		g->stats.connections--;
+		g->stats.half_open -= !c->session;
 	}
 	pthread_mutex_unlock(&g->lock);
 	if (!c)
@@ -324,8 +320,8 @@ admit(struct bf_gate *g, struct conn *c, struct bf_session *s,
 				  text);
 	source->failures = 0;
 	source->good_until = bf_mono_after_ms(bf_mono_now(), TRUST_S * 1000u);
-	g->counts.handshakes++;
-	g->n_half_open -= !c->session;
+	g->stats.handshakes++;
+	g->stats.half_open -= !c->session;
 	atomic_fetch_add(&s->refs, 1);
 	bf_gate_put(c->session);
 	c->session = s;
@@ -351,7 +347,7 @@ end_handshake(struct bf_gate *g, uint32_t pipe, struct bf_noise *n,
 		ret = bf_err_set(err, BF_ESESSION, "the connection is gone");
 	else
 		ret = admit(g, c, *session, n->rs, err);
-	g->counts.denied += ret == -BF_EDENIED;
+	g->stats.denied += ret == -BF_EDENIED;
 	if (ret == -BF_EDENIED)
 		blame(g, c->peer.addr);
 	pthread_mutex_unlock(&g->lock);
@@ -370,7 +366,7 @@ may_begin(struct bf_gate *g, const struct conn *c, struct bf_err *err)
 	    take_token(&g->handshakes, l->handshakes_per_s,
 		       2.0 * l->handshakes_per_s))
 		return 0;
-	g->counts.busy++;
+	g->stats.busy++;
 	return bf_err_set(err, BF_EBUSY, "too many handshakes: try again");
 }
 
@@ -460,19 +456,17 @@ bf_gate_blame(struct bf_gate *g, const struct bf_link_peer *peer)
 static void
 report(struct bf_gate *g, struct bf_mono now)
 {
-	const struct counts *c = &g->counts;
+	const struct bf_gate_stats *c = &g->stats;
 
 	if (now.ns < g->report_at.ns || !memcmp(c, &g->reported, sizeof(*c)))
 		return;
 	bf_log(BF_LOG_INFO, "gate",
-	       "connections=%u half_open=%u handshakes=%llu failed=%llu "
-	       "denied=%llu busy=%llu kept_out=%llu crowded_out=%llu "
-	       "timed_out=%llu",
-	       g->n, g->n_half_open, (unsigned long long)c->handshakes,
-	       (unsigned long long)c->failed, (unsigned long long)c->denied,
-	       (unsigned long long)c->busy, (unsigned long long)c->kept_out,
-	       (unsigned long long)c->crowded_out,
-	       (unsigned long long)c->timed_out);
+	       "connections=%" PRIu64 " half_open=%" PRIu64
+	       " handshakes=%" PRIu64 " failed=%" PRIu64 " denied=%" PRIu64
+	       " busy=%" PRIu64 " kept_out=%" PRIu64 " crowded_out=%" PRIu64
+	       " timed_out=%" PRIu64,
+	       c->connections, c->half_open, c->handshakes, c->failed,
+	       c->denied, c->busy, c->kept_out, c->crowded_out, c->timed_out);
 	g->reported = *c;
 	g->report_at = bf_mono_after_ms(now, REPORT_MS);
 }
@@ -494,12 +488,12 @@ bf_gate_tick(struct bf_gate *g)
 
 			if (c->dropped || now.ns - from.ns < s * 1000000000ull)
 				continue;
-			g->counts.timed_out++;
+			g->stats.timed_out++;
 			drop(c);
 		}
 	}
 	report(g, now);
-	next = g->n ? TICK_MS : -1;
+	next = g->stats.connections ? TICK_MS : -1;
 	pthread_mutex_unlock(&g->lock);
 	return next;
 }
@@ -508,6 +502,14 @@ int
 bf_gate_fd(const struct bf_gate *g)
 {
 	return g->wake;
+}
+
+void
+bf_gate_stats(struct bf_gate *g, struct bf_gate_stats *out)
+{
+	pthread_mutex_lock(&g->lock);
+	*out = g->stats;
+	pthread_mutex_unlock(&g->lock);
 }
 
 int

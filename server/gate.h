@@ -32,6 +32,18 @@ struct bf_gate_opts {
 	uint32_t n_clients;
 };
 
+/* What stands now, and what has happened since the start. */
+struct bf_gate_stats {
+	uint64_t connections, half_open;
+	uint64_t handshakes;  /* that proved a key with a line */
+	uint64_t denied;      /* that proved another, or from elsewhere */
+	uint64_t failed;      /* denied ones, and forged or senseless frames */
+	uint64_t busy;	      /* handshakes above the rate */
+	uint64_t kept_out;    /* connections: penalty, or no room */
+	uint64_t crowded_out; /* half-open, for a newer one */
+	uint64_t timed_out;
+};
+
 /* Returns: 0; -ENOMEM. Owns: bf_gate_free(), after the link is closed */
 int bf_gate_new(struct bf_gate **out, const struct bf_gate_opts *opts,
 		struct bf_err *err);
@@ -75,5 +87,8 @@ void bf_gate_blame(struct bf_gate *g, const struct bf_link_peer *peer);
  */
 int bf_gate_tick(struct bf_gate *g);
 int bf_gate_fd(const struct bf_gate *g);
+
+/* Threads: any */
+void bf_gate_stats(struct bf_gate *g, struct bf_gate_stats *out);
 
 #endif

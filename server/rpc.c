@@ -8,6 +8,7 @@
 #include "common/frame.h"
 #include "common/log.h"
 #include "server/audit.h"
+#include "server/metrics.h"
 #include "server/read_select.h"
 
 #include <errno.h>
@@ -49,16 +50,15 @@ static int handle_peek(struct request *r);
 
 static const struct {
 	uint32_t method;
-	const char *verb;
 	size_t max_body; /* bytes */
 	int (*handler)(struct request *r);
 } methods[] = {
-	{BF_HELLO, "hello", 4096, handle_hello},
-	{BF_LIST_MAPS, "list", 4096, handle_list},
-	{BF_SHOW_MAP, "show", 8192, handle_show},
-	{BF_DUMP, "dump", 8192 + BF_CURSOR_MAX, handle_dump},
-	{BF_LOOKUP, "lookup", BF_REQUEST_MAX, handle_lookup},
-	{BF_PEEK, "peek", 8192, handle_peek},
+	{BF_HELLO, 4096, handle_hello},
+	{BF_LIST_MAPS, 4096, handle_list},
+	{BF_SHOW_MAP, 8192, handle_show},
+	{BF_DUMP, 8192 + BF_CURSOR_MAX, handle_dump},
+	{BF_LOOKUP, BF_REQUEST_MAX, handle_lookup},
+	{BF_PEEK, 8192, handle_peek},
 };
 
 static int
@@ -493,11 +493,11 @@ check_operation(struct request *r)
 		return bf_err_set(&r->err, BF_EDENIED,
 				  "denied: the line of this key does not allow "
 				  "%s",
-				  methods[r->method].verb);
+				  bf_method_str(r->frame.method));
 	if (r->len > methods[r->method].max_body)
 		return bf_err_set(&r->err, BF_ETOOBIG,
 				  "request of %zu bytes, limit of %s is %zu",
-				  r->len, methods[r->method].verb,
+				  r->len, bf_method_str(r->frame.method),
 				  methods[r->method].max_body);
 	return 0;
 }
@@ -593,14 +593,14 @@ is_hostile(const struct request *r, int ret)
 }
 
 static void
-write_audit(const struct request *r, struct bf_mono began)
+account_for(const struct request *r, struct bf_mono began)
 {
 	const struct bf_audit_entry e = {
 		.peer = r->peer,
 		.client = r->session ? r->session->client : NULL,
-		.verb = r->method < BF_ARRAY_SIZE(methods)
-				? methods[r->method].verb
-				: "?",
+		.method = r->method < BF_ARRAY_SIZE(methods)
+				  ? methods[r->method].method
+				  : 0,
 		.map_id = r->map_id,
 		.map_name = r->map_name,
 		.pin = r->pin,
@@ -611,8 +611,10 @@ write_audit(const struct request *r, struct bf_mono began)
 		.duration_us = (bf_mono_now().ns - began.ns) / 1000,
 	};
 
-	if (!r->answered)
-		bf_audit_write(&e);
+	if (r->answered)
+		return;
+	bf_audit_write(&e);
+	bf_metrics_count(&e);
 }
 
 void
@@ -651,7 +653,7 @@ bf_rpc_handle(void *arg, const struct bf_link_peer *peer, uint8_t *bytes,
 		bf_gate_blame(r.rpc->gate, peer);
 		bf_buf_reset(reply);
 	}
-	write_audit(&r, began);
+	account_for(&r, began);
 	bf_gate_put(r.session);
 	bf_buf_fini(&r.first);
 }

@@ -186,9 +186,9 @@ bf_sandbox_describe(FILE *to, const char *user)
 	if (!landlock)
 		fprintf(to, ";   landlock: not on this kernel\n");
 	else
-		fprintf(to,
-			";   landlock %d: no files%s%s\n", landlock,
-			landlock >= 4 ? ", no connections, the ports above" : "",
+		fprintf(to, ";   landlock %d: no files%s%s\n", landlock,
+			landlock >= 4 ? ", no connections, the ports above"
+				      : "",
 			landlock >= 6 ? ", no signals to others" : "");
 }
 

@@ -13,6 +13,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <grp.h>
+#include <netinet/in.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,33 +81,59 @@ bf_pattern_parse(struct bf_pattern *out, const char *text, struct bf_err *err)
 	return 0;
 }
 
-/* Numbers only: the worker that listens cannot ask for names. */
+int
+bf_settings_address(const char *text, struct sockaddr_storage *out)
+{
+	struct sockaddr_in *four = (struct sockaddr_in *)out;
+	struct sockaddr_in6 *six = (struct sockaddr_in6 *)out;
+	const char *colon = strrchr(text, ':');
+	size_t len = colon ? (size_t)(colon - text) : 0;
+	char host[64], *end = NULL;
+	unsigned long port;
+
+	*out = (struct sockaddr_storage){0};
+	if (!len || len >= sizeof(host) || colon[1] < '0' || colon[1] > '9')
+		return -BF_EARGUMENT;
+	port = strtoul(colon + 1, &end, 10);
+	if (*end || !port || port > UINT16_MAX)
+		return -BF_EARGUMENT;
+	memcpy(host, text, len);
+	host[len] = '\0';
+	if (host[0] != '[') {
+		four->sin_family = AF_INET;
+		four->sin_port = htons((uint16_t)port);
+		return inet_pton(AF_INET, host, &four->sin_addr) == 1
+			       ? 0
+			       : -BF_EARGUMENT;
+	}
+	if (host[len - 1] != ']')
+		return -BF_EARGUMENT;
+	host[len - 1] = '\0';
+	six->sin6_family = AF_INET6;
+	six->sin6_port = htons((uint16_t)port);
+	return inet_pton(AF_INET6, host + 1, &six->sin6_addr) == 1
+		       ? 0
+		       : -BF_EARGUMENT;
+}
+
 static bool
 is_tcp(const char *url)
 {
-	char host[64], *end = NULL;
-	const char *colon = strrchr(url, ':');
-	struct in6_addr six;
-	struct in_addr four;
-	unsigned long port;
-	size_t len;
+	struct sockaddr_storage ignored;
 
-	if (strncmp(url, "tcp://", 6) != 0 || colon < url + 7)
-		return false;
-	port = strtoul(colon + 1, &end, 10);
-	if (*end || end == colon + 1 || !port || port > UINT16_MAX)
-		return false;
-	len = (size_t)(colon - url - 6);
-	if (len >= sizeof(host))
-		return false;
-	memcpy(host, url + 6, len);
-	host[len] = '\0';
-	if (host[0] != '[')
-		return inet_pton(AF_INET, host, &four) == 1;
-	if (host[len - 1] != ']')
-		return false;
-	host[len - 1] = '\0';
-	return inet_pton(AF_INET6, host + 1, &six) == 1;
+	return !strncmp(url, "tcp://", 6) &&
+	       !bf_settings_address(url + 6, &ignored);
+}
+
+static bool
+is_loopback(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in *four = (const struct sockaddr_in *)addr;
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)addr;
+
+	if (addr->ss_family == AF_INET)
+		return ntohl(four->sin_addr.s_addr) >> 24 == 127;
+	return IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
 }
 
 static int
@@ -254,6 +281,22 @@ set_audit(struct bf_settings *s, const char *value, struct bf_err *err)
 }
 
 static int
+set_metrics(struct bf_settings *s, const char *value, struct bf_err *err)
+{
+	struct sockaddr_storage addr;
+
+	if (strlen(value) >= sizeof(s->metrics) ||
+	    bf_settings_address(value, &addr) || !is_loopback(&addr))
+		return bf_err_set(err, BF_EARGUMENT,
+				  "metrics: \"%.64s\" is not ADDRESS:PORT with "
+				  "an address of loopback, such as "
+				  "127.0.0.1:7118",
+				  value);
+	snprintf(s->metrics, sizeof(s->metrics), "%s", value);
+	return 0;
+}
+
+static int
 set_make_key(struct bf_settings *s, const char *value, struct bf_err *err)
 {
 	s->make_key = !strcmp(value, "yes");
@@ -296,7 +339,7 @@ static const struct {
 	{"maps", add_pattern},	      {"secret", set_secret},
 	{"log-level", set_log_level}, {"key", set_key},
 	{"make-key", set_make_key},   {"authorized-clients", set_authorized},
-	{"audit", set_audit},
+	{"audit", set_audit},	      {"metrics", set_metrics},
 };
 
 /* Numbers, all above 0. */
@@ -336,6 +379,17 @@ set_number(struct bf_settings *s, size_t i, const char *value,
 				  numbers[i].name, value, numbers[i].max);
 	memcpy((char *)&s->gate + numbers[i].offset, &v, sizeof(v));
 	return 0;
+}
+
+bool
+bf_settings_limit(const struct bf_gate_limits *limits, size_t i,
+		  const char **name, uint32_t *value)
+{
+	if (i >= BF_ARRAY_SIZE(numbers))
+		return false;
+	*name = numbers[i].name;
+	memcpy(value, (const char *)limits + numbers[i].offset, sizeof(*value));
+	return true;
 }
 
 int
@@ -389,6 +443,8 @@ bf_settings_print(const struct bf_settings *s)
 {
 	static const char *const levels[] = {"err", "warn", "info", "debug"};
 	static const char *const kinds[] = {"name", "pin", "id"};
+	const char *name;
+	uint32_t limit;
 
 	printf("[agent]\n");
 	for (uint32_t i = 0; i < s->n_listen; i++)
@@ -401,13 +457,10 @@ bf_settings_print(const struct bf_settings *s)
 	if (s->authorized_clients[0])
 		printf("authorized-clients = %s\n", s->authorized_clients);
 	printf("audit = %s\n", s->audit);
-	for (size_t i = 0; i < BF_ARRAY_SIZE(numbers); i++) {
-		uint32_t v;
-
-		memcpy(&v, (const char *)&s->gate + numbers[i].offset,
-		       sizeof(v));
-		printf("%s = %u\n", numbers[i].name, v);
-	}
+	if (s->metrics[0])
+		printf("metrics = %s\n", s->metrics);
+	for (size_t i = 0; bf_settings_limit(&s->gate, i, &name, &limit); i++)
+		printf("%s = %u\n", name, limit);
 	printf("log-level = %s\n", levels[s->log_level]);
 	for (uint32_t i = 0; i < s->n_patterns; i++)
 		printf("maps = %s:%s\n", kinds[s->patterns[i].kind],

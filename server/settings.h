@@ -9,7 +9,7 @@
 #include "common/err.h"
 #include "common/log.h"
 
-#include <sys/types.h>
+#include <sys/socket.h>
 
 #define BF_LISTEN_MAX 8u
 #define BF_URL_MAX 128u
@@ -59,6 +59,7 @@ struct bf_settings {
 	bool make_key;
 	char authorized_clients[BF_PATTERN_MAX]; /* "": no one */
 	char audit[BF_PATTERN_MAX];		 /* "log", "off" or a path */
+	char metrics[BF_URL_MAX];		 /* ADDRESS:PORT; "": none */
 	struct bf_gate_limits gate;
 	enum bf_log_level log_level;
 };
@@ -70,6 +71,18 @@ struct bf_settings {
  */
 int bf_pattern_parse(struct bf_pattern *out, const char *text,
 		     struct bf_err *err);
+
+/*
+ * bf_settings_address - numbers only: the worker cannot ask for names
+ *
+ * In:      1.2.3.4:PORT or [IPv6]:PORT
+ * Returns: 0; -BF_EARGUMENT
+ */
+int bf_settings_address(const char *text, struct sockaddr_storage *out);
+
+/* The i-th limit, by the name of its setting; false: there is none. */
+bool bf_settings_limit(const struct bf_gate_limits *limits, size_t i,
+		       const char **name, uint32_t *value);
 
 void bf_settings_init(struct bf_settings *s);
 

@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "server/audit.h"
 #include "server/map.h"
+#include "server/metrics.h"
 #include "server/rpc.h"
 #include "server/sandbox.h"
 
@@ -65,7 +66,8 @@ describe_host(struct bf_rpc *rpc)
 static int
 drop_privileges(const struct bf_worker_setup *setup, struct bf_err *err)
 {
-	const char *urls[BF_LISTEN_MAX];
+	const char *urls[BF_LISTEN_MAX + 1];
+	char metrics[BF_URL_MAX + 6];
 	struct bf_sandbox sandbox = {
 		.drop = setup->drop,
 		.uid = setup->uid,
@@ -77,6 +79,10 @@ drop_privileges(const struct bf_worker_setup *setup, struct bf_err *err)
 
 	for (uint32_t i = 0; i < setup->n_listen; i++)
 		urls[i] = setup->listen[i];
+	if (setup->metrics[0]) {
+		snprintf(metrics, sizeof(metrics), "tcp://%s", setup->metrics);
+		urls[sandbox.n_urls++] = metrics;
+	}
 	bf_map_possible_cpus(); /* while it can be read */
 	return bf_sandbox_enter(&sandbox, err);
 }
@@ -170,10 +176,34 @@ gone(void *arg, uint32_t pipe)
 }
 
 static int
+start_metrics(struct bf_metrics_server **out, const struct bf_rpc *rpc,
+	      struct bf_err *err)
+{
+	const struct bf_metrics_opts opts = {
+		.address = rpc->setup->metrics,
+		.gate = rpc->gate,
+		.limits = &rpc->setup->gate,
+	};
+
+	return opts.address[0] ? bf_metrics_start(out, &opts, err) : 0;
+}
+
+static int
+say_ready(struct bf_err *err)
+{
+	const struct bf_broker_req ready = {.op = BF_BROKER_READY};
+	int ret = bf_broker_send(BF_BROKER_FD, &ready, sizeof(ready), -1);
+
+	if (ret)
+		return bf_err_set(err, -ret, "cannot tell the broker: %s",
+				  bf_err_str(ret));
+	return 0;
+}
+
+static int
 serve(struct bf_rpc *rpc, const struct bf_worker_setup *setup, int signals,
       struct bf_err *err)
 {
-	const struct bf_broker_req ready = {.op = BF_BROKER_READY};
 	const char *urls[BF_LISTEN_MAX];
 	struct bf_link_server_opts opts = {
 		.urls = urls,
@@ -192,29 +222,27 @@ serve(struct bf_rpc *rpc, const struct bf_worker_setup *setup, int signals,
 		.gone = rpc->gate ? gone : NULL,
 		.arg = rpc,
 	};
+	struct bf_metrics_server *metrics = NULL;
 	struct bf_link_server *server = NULL;
-	int ret, status;
+	int ret, status = 1;
 
 	for (uint32_t i = 0; i < setup->n_listen; i++)
 		urls[i] = setup->listen[i];
 	ret = bf_link_listen(&server, &opts, err);
 	if (ret)
 		return ret;
-	ret = bf_sandbox_lock(err);
+	ret = start_metrics(&metrics, rpc, err);
+	if (!ret)
+		ret = bf_sandbox_lock(err);
 	if (!ret) {
 		bf_link_serve(server);
-		ret = bf_broker_send(BF_BROKER_FD, &ready, sizeof(ready), -1);
-		if (ret)
-			bf_err_set(err, -ret, "cannot tell the broker: %s",
-				   bf_err_str(ret));
+		ret = say_ready(err);
 	}
-	if (ret) {
-		bf_link_server_close(server, 0);
-		return ret;
-	}
-	status = wait_for_end(signals, rpc->gate);
+	if (!ret)
+		status = wait_for_end(signals, rpc->gate);
 	bf_link_server_close(server, status ? 0 : DRAIN_MS);
-	return status ? -BF_EINTERNAL : 0;
+	bf_metrics_stop(metrics);
+	return ret ? ret : status ? -BF_EINTERNAL : 0;
 }
 
 int

@@ -377,3 +377,35 @@ PY
 	for p in "${clients[@]}"; do wait "$p" || { cat "$dir/cerr"; false; }; done
 	[ "$(cat "$dir"/c[0-9]* | wc -l)" = 100000 ]
 }
+
+@test "SIGHUP with another address: the old socket is gone, the new one serves" {
+	config "listen = ipc://$dir/run/one.sock"
+	"$BUILD/bpfleetd" --config "$dir/conf" >/dev/null 2>"$dir/log" 3>&- &
+	agent=$!
+	started+=("$agent")
+	within 10 test -S "$dir/run/one.sock"
+	within 10 grep -q 'agent listening' "$dir/log"
+	config "listen = ipc://$dir/run/two.sock"
+	kill -HUP "$agent"
+	within 10 "$B" -w "ipc://$dir/run/two.sock" list
+	[ ! -e "$dir/run/one.sock" ]
+}
+
+@test "a service manager is told: ready, again after a reload, stopping" {
+	config
+	python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+while True:
+    print(s.recv(4096).decode(), flush=True)' "$dir/notify" >"$dir/states" 3>&- &
+	started+=("$!")
+	within 10 test -S "$dir/notify"
+	NOTIFY_SOCKET=$dir/notify start_agent
+	within 5 grep -q READY=1 "$dir/states"
+	kill -HUP "$agent"
+	within 10 eval '[ "$(grep -c READY=1 "$dir/states")" = 2 ]'
+	kill "$agent"
+	within 10 grep -q STOPPING=1 "$dir/states"
+	[ "$(head -n 1 "$dir/states")" = READY=1 ]
+}

@@ -417,3 +417,62 @@ while s.recv(100):
 assert time.time() - t < 6, time.time() - t
 PY
 }
+
+# metric NAME: its value now, as an OpenMetrics parser reads it.
+metric() {
+	/usr/bin/python3 - "http://127.0.0.1:$mport/metrics" "$1" <<-'EOF'
+	import sys, urllib.request
+	from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
+	want = sys.argv[2]
+	with urllib.request.urlopen(sys.argv[1]) as r:
+	    assert r.headers["Content-Type"].startswith("application/openmetrics-text")
+	    text = r.read().decode()
+	for family in parse(text):
+	    for s in family.samples:
+	        labels = ",".join('%s="%s"' % l for l in sorted(s.labels.items()))
+	        if want in (s.name, s.name + "{" + labels + "}"):
+	            print(int(s.value))
+	EOF
+}
+
+@test "metrics: requests, gate and limits on loopback, true after each" {
+	mport=$((port + 1))
+	make_map hash --fill 10
+	config "metrics = 127.0.0.1:$mport" "max-half-open = 7"
+	authorize "ops=\"list,show,lookup\" $pub operator"
+	start_tcp
+	[ "$(metric 'bpfleetd_requests_total{op="list",outcome="ok"}')" = 0 ]
+	check 0 remote list
+	check 4 remote dump id "$id"
+	"$B" genkey >"$dir/other.key" 2>/dev/null
+	chmod 600 "$dir/other.key"
+	check 4 "$B" -w "$tcp" --key "$dir/other.key" --known-agents "$dir/known" list
+	check 0 "$B" -w "$sock" dump id "$id"
+	[ "$(metric 'bpfleetd_requests_total{op="list",outcome="ok"}')" -ge 1 ]
+	[ "$(metric 'bpfleetd_requests_total{op="dump",outcome="denied"}')" = 1 ]
+	[ "$(metric 'bpfleetd_requests_total{op="dump",outcome="ok"}')" = 1 ]
+	[ "$(metric 'bpfleetd_entries_total{op="dump"}')" = 10 ]
+	[ "$(metric bpfleetd_handshakes_total)" = 2 ]
+	[ "$(metric bpfleetd_handshakes_denied_total)" = 1 ]
+	[ "$(metric 'bpfleetd_limit{setting="max-half-open"}')" = 7 ]
+	refute grep -q "$pub" <(curl -s "http://127.0.0.1:$mport/metrics")
+	[ "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$mport/")" = 404 ]
+	[ "$(curl -s -o /dev/null -w '%{http_code}' -d x "http://127.0.0.1:$mport/metrics")" = 405 ]
+	# A new worker takes the port again.
+	kill -HUP "$agent"
+	within 10 eval '[ "$(grep -c "agent listening" "$log")" -ge 4 ]'
+	[ "$(metric 'bpfleetd_requests_total{op="dump",outcome="ok"}')" = 0 ]
+}
+
+@test "metrics: a port that is taken, or not on loopback, is named" {
+	mport=$((port + 1))
+	config "metrics = 127.0.0.1:$mport"
+	start_tcp
+	check 1 "$BUILD/bpfleetd" --config "$dir/conf" --listen "ipc://$dir/run/other.sock"
+	[[ $err == *"metrics 127.0.0.1:$mport"*"in use"* ]]
+	for bad in "0.0.0.0:$mport" "[::]:$mport" "10.1.2.3:$mport" localhost:1 127.0.0.1 127.0.0.1:0 127.0.0.1:65536; do
+		config "metrics = $bad"
+		check 2 "$BUILD/bpfleetd" --config "$dir/conf" --check-config
+		one_line "conf:3: metrics: \"$bad\" is not"
+	done
+}
