@@ -5,6 +5,7 @@
 VERSION := 0.1.0
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
+SYSCONFDIR ?= /etc
 DESTDIR ?=
 CC ?= gcc
 CLANG ?= clang
@@ -200,20 +201,47 @@ $(DEMO)/bpfdemo: deploy/demo/bpfdemo.c $(addprefix $(DEMO)/,flows.skel.h \
 		-isystem $(DEMO) -o $@ $< $(LDFLAGS) -lbpf
 
 # ------------------------------------------------------------------ install
-install: programs
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin \
-		$(DESTDIR)$(LIBDIR)/pkgconfig \
-		$(DESTDIR)$(PREFIX)/include/bpfleet
-	install -m 755 $(B)/bpfleet $(DESTDIR)$(PREFIX)/bin/
-	install -m 755 $(B)/bpfleetd $(DESTDIR)$(PREFIX)/sbin/
-	install -m 644 client/include/bpfleet/bpfleet.h \
-		$(DESTDIR)$(PREFIX)/include/bpfleet/
+MAN := $(patsubst deploy/man/%.scd,$(B)/man/%,$(wildcard deploy/man/*.scd))
+INSTALL_DIRS := bin sbin include/bpfleet share/man/man1 share/man/man5 \
+	share/man/man8 share/doc/bpfleet/examples lib/systemd/system \
+	lib/sysusers.d lib/tmpfiles.d
+TO := $(DESTDIR)$(PREFIX)
+FILL := sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \
+	-e 's|@VERSION@|$(VERSION)|g'
+
+$(B)/man/%: deploy/man/%.scd
+	@mkdir -p $(@D)
+	$(Q)scdoc <$< >$@
+
+# Never over the settings that are there.
+install: programs $(MAN)
+	install -d $(addprefix $(TO)/,$(INSTALL_DIRS)) \
+		$(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(SYSCONFDIR)/bpfleet
+	install -m 755 $(B)/bpfleet $(TO)/bin/
+	install -m 755 $(B)/bpfleetd $(TO)/sbin/
+	install -m 644 client/include/bpfleet/bpfleet.h $(TO)/include/bpfleet/
 	install -m 644 $(B)/libbpfleet.a $(DESTDIR)$(LIBDIR)/
 	install -m 755 $(B)/libbpfleet.so $(DESTDIR)$(LIBDIR)/libbpfleet.so.0
 	ln -sf libbpfleet.so.0 $(DESTDIR)$(LIBDIR)/libbpfleet.so
-	sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \
-		-e 's|@VERSION@|$(VERSION)|g' client/lib/libbpfleet.pc.in \
-		> $(DESTDIR)$(LIBDIR)/pkgconfig/libbpfleet.pc
+	$(FILL) client/lib/libbpfleet.pc.in | install -m 644 /dev/stdin \
+		$(DESTDIR)$(LIBDIR)/pkgconfig/libbpfleet.pc
+	for page in $(MAN); do \
+		install -m 644 $$page $(TO)/share/man/man$${page##*.}/ || exit; \
+	done
+	$(FILL) deploy/systemd/bpfleetd.service.in | install -m 644 \
+		/dev/stdin $(TO)/lib/systemd/system/bpfleetd.service
+	install -m 644 deploy/systemd/sysusers.conf \
+		$(TO)/lib/sysusers.d/bpfleet.conf
+	install -m 644 deploy/systemd/tmpfiles.conf \
+		$(TO)/lib/tmpfiles.d/bpfleet.conf
+	$(FILL) deploy/systemd/tcp.conf.in | install -m 644 /dev/stdin \
+		$(TO)/share/doc/bpfleet/examples/tcp.conf
+	install -m 644 client/examples/dump.c deploy/agent.conf \
+		$(TO)/share/doc/bpfleet/examples/
+	install -m 644 README.md LICENSE* deploy/NEWS.md deploy/THREATS.md \
+		proto/PROTOCOL.md proto/bpfleet.proto $(TO)/share/doc/bpfleet/
+	[ -e $(DESTDIR)$(SYSCONFDIR)/bpfleet/agent.conf ] || \
+		install -m 644 deploy/agent.conf $(DESTDIR)$(SYSCONFDIR)/bpfleet/
 
 clean:
 	rm -rf build

@@ -8,7 +8,8 @@ packages="build-essential clang llvm libclang-rt-14-dev pkg-config
 	libbpf-dev libelf-dev zlib1g-dev bpftool
 	libprotobuf-c-dev protobuf-c-compiler protobuf-compiler
 	libnng-dev libsodium-dev libinih-dev libseccomp-dev libmicrohttpd-dev
-	libcmocka-dev bats jq iproute2 iputils-ping procps python3 python3-prometheus-client curl
+	libcmocka-dev bats jq iproute2 iputils-ping procps python3
+	python3-prometheus-client curl systemd
 	clang-format clang-tidy cppcheck scdoc man-db"
 
 missing=
