@@ -143,7 +143,7 @@ $(B)/tests/mkmap: $(patsubst %.c,$(B)/%.o,$(wildcard tests/tools/mkmap*.c))
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lbpf -lpthread
 
-$(B)/tests/bulk: $(B)/tests/bench/bench.o $(B)/libbpfleet.a
+$(B)/tests/bulk: $(patsubst %.c,$(B)/%.o,$(wildcard tests/bench/*.c)) $(B)/libbpfleet.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lbpf $(LIBS)
 
