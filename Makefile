@@ -37,7 +37,7 @@ CPPFLAGS := -D_GNU_SOURCE -I. -Iclient/include -isystem $(GEN)
 CFLAGS := -std=gnu11 $(OPT) $(HARDEN) $(WARN) -fPIC -MMD -MP
 LDFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined) -pie \
 	-Wl,-z,relro,-z,now -Wl,--as-needed
-SERVER_LIBS := -lbpf -linih -lseccomp -lmicrohttpd
+SERVER_LIBS := -lbpf -linih -lseccomp
 LIBS := -lnng -lsodium -lprotobuf-c -lpthread
 
 COMMON_O := $(addprefix $(B)/common/,err.o clock.o log.o buf.o keys.o page.o \

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
  * metrics - counters, their text, and the small server that shows it
+ *
+ * libmicrohttpd is loaded only if there are metrics to show: with the TLS
+ * library it needs it would take more memory than the rest of the agent.
  */
 #include "server/metrics.h"
 
 #include "common/buf.h"
 #include "common/frame.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <microhttpd.h>
@@ -22,6 +26,17 @@
 #define CONNECTION_BYTES 8192u /* for what a client sends */
 #define CONTENT_TYPE                                                           \
 	"application/openmetrics-text; version=1.0.0; charset=utf-8"
+#define LIBRARY "libmicrohttpd.so.12"
+
+/* The library's functions. */
+static struct {
+	__typeof__(&MHD_start_daemon) start_daemon;
+	__typeof__(&MHD_stop_daemon) stop_daemon;
+	__typeof__(&MHD_create_response_from_buffer) create_response;
+	__typeof__(&MHD_add_response_header) add_header;
+	__typeof__(&MHD_queue_response) queue_response;
+	__typeof__(&MHD_destroy_response) destroy_response;
+} mhd;
 
 static struct {
 	pthread_mutex_t lock;
@@ -177,17 +192,16 @@ static enum MHD_Result
 answer(struct MHD_Connection *c, unsigned int status, void *text, size_t len,
        enum MHD_ResponseMemoryMode mode, const char *type)
 {
-	struct MHD_Response *r =
-		MHD_create_response_from_buffer(len, text, mode);
+	struct MHD_Response *r = mhd.create_response(len, text, mode);
 	enum MHD_Result ret;
 
 	if (!r)
 		return MHD_NO;
-	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	mhd.add_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-	ret = MHD_queue_response(c, status, r);
-	MHD_destroy_response(r);
+		mhd.add_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	ret = mhd.queue_response(c, status, r);
+	mhd.destroy_response(r);
 	return ret;
 }
 
@@ -232,6 +246,34 @@ on_request(void *arg, struct MHD_Connection *c, const char *url,
 }
 
 int
+bf_metrics_load(struct bf_err *err)
+{
+	static const struct {
+		const char *name;
+		void *at;
+	} functions[] = {
+		{"MHD_start_daemon", &mhd.start_daemon},
+		{"MHD_stop_daemon", &mhd.stop_daemon},
+		{"MHD_create_response_from_buffer", &mhd.create_response},
+		{"MHD_add_response_header", &mhd.add_header},
+		{"MHD_queue_response", &mhd.queue_response},
+		{"MHD_destroy_response", &mhd.destroy_response},
+	};
+	void *library = dlopen(LIBRARY, RTLD_NOW), *found;
+
+	for (size_t i = 0; i < BF_ARRAY_SIZE(functions); i++) {
+		found = library ? dlsym(library, functions[i].name) : NULL;
+		if (!found)
+			return bf_err_set(
+				err, BF_EINTERNAL,
+				"metrics: %s: install libmicrohttpd12",
+				dlerror());
+		memcpy(functions[i].at, &found, sizeof(found));
+	}
+	return 0;
+}
+
+int
 bf_metrics_start(struct bf_metrics_server **out,
 		 const struct bf_metrics_opts *opts, struct bf_err *err)
 {
@@ -249,7 +291,7 @@ bf_metrics_start(struct bf_metrics_server **out,
 	if (addr.ss_family == AF_INET6)
 		flags |= MHD_USE_IPv6;
 	errno = 0;
-	s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s,
+	s->daemon = mhd.start_daemon(flags, 0, NULL, NULL, on_request, s,
 				     MHD_OPTION_SOCK_ADDR, &addr,
 				     MHD_OPTION_CONNECTION_LIMIT, N_CONNECTIONS,
 				     MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S,
@@ -271,6 +313,6 @@ bf_metrics_stop(struct bf_metrics_server *server)
 {
 	if (!server)
 		return;
-	MHD_stop_daemon(server->daemon);
+	mhd.stop_daemon(server->daemon);
 	free(server);
 }

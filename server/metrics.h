@@ -23,8 +23,17 @@ struct bf_metrics_opts {
 struct bf_metrics_server;
 
 /*
+ * bf_metrics_load - load the library that serving takes
+ *
+ * To be called before files are out of reach.
+ * Returns: 0; -BF_EINTERNAL: it is not installed
+ */
+int bf_metrics_load(struct bf_err *err);
+
+/*
  * bf_metrics_start - answer from a thread of its own
  *
+ * After bf_metrics_load().
  * Returns: 0; -BF_EARGUMENT; -EADDRINUSE; other -errno
  * Owns:    bf_metrics_stop() the result; NULL is fine there
  */

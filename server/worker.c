@@ -279,6 +279,8 @@ bf_worker_main(void)
 	describe_host(&rpc);
 	bf_audit_init((enum bf_audit_to)setup.audit);
 	ret = take_clients(&setup, &clients, &err);
+	if (!ret && setup.metrics[0])
+		ret = bf_metrics_load(&err);
 	if (!ret)
 		ret = drop_privileges(&setup, &err);
 	if (!ret)
