@@ -100,28 +100,25 @@ put_peer(const struct bf_audit_entry *e, char *out, size_t cap)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	const struct bf_link_peer *p = e->peer;
-	char addr[INET6_ADDRSTRLEN + 2] = "", key[BF_KEY_TEXT_BYTES] = "-";
+	char addr[INET6_ADDRSTRLEN] = "", key[BF_KEY_TEXT_BYTES] = "-";
 	char comment[4 * BF_ACL_COMMENT_MAX + 1] = "";
+	bool four;
 	int n;
 
 	if (p->local)
 		return (size_t)snprintf(out, cap, " from=uid:%u pid=%u", p->uid,
 					p->pid);
-	if (!memcmp(p->addr, mapped, sizeof(mapped)))
-		inet_ntop(AF_INET, p->addr + 12, addr, sizeof(addr));
-	else
-		inet_ntop(AF_INET6, p->addr, addr + 1, sizeof(addr) - 2);
-	if (!addr[0]) {
-		addr[0] = '[';
-		strcat(addr, "]");
-	}
+	four = !memcmp(p->addr, mapped, sizeof(mapped));
+	inet_ntop(four ? AF_INET : AF_INET6, p->addr + (four ? 12 : 0), addr,
+		  sizeof(addr));
 	if (e->client) {
 		bf_keys_to_text(key, e->client->key);
 		bf_log_escape(e->client->comment, strlen(e->client->comment),
 			      comment, sizeof(comment));
 	}
-	n = snprintf(out, cap, " from=%s:%u key=%s comment=\"%s\"", addr,
-		     p->port, key, comment);
+	n = snprintf(out, cap, " from=%s%s%s:%u key=%s comment=\"%s\"",
+		     four ? "" : "[", addr, four ? "" : "]", p->port, key,
+		     comment);
 	return (size_t)n;
 }
 

@@ -142,7 +142,7 @@ blame(struct bf_gate *g, const uint8_t addr[16])
 		return;
 	s->failures = 0;
 	s->kept_out_until =
-		bf_mono_after_ms(bf_mono_now(), l->penalty_s * 1000u);
+		bf_mono_after_ms(bf_mono_now(), UINT64_C(1000) * l->penalty_s);
 }
 
 /* ---------------------------------------------------------- connections */
@@ -319,7 +319,8 @@ admit(struct bf_gate *g, struct conn *c, struct bf_session *s,
 				  "key %s may not come from this address",
 				  text);
 	source->failures = 0;
-	source->good_until = bf_mono_after_ms(bf_mono_now(), TRUST_S * 1000u);
+	source->good_until =
+		bf_mono_after_ms(bf_mono_now(), UINT64_C(1000) * TRUST_S);
 	g->stats.handshakes++;
 	g->stats.half_open -= !c->session;
 	atomic_fetch_add(&s->refs, 1);
