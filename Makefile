@@ -46,7 +46,7 @@ COMMON_O := $(addprefix $(B)/common/,err.o clock.o log.o buf.o keys.o page.o \
 SERVER_O := $(addprefix $(B)/server/,settings.o acl.o map.o pins.o \
 	broker_msg.o read_walk.o read_batch.o read_select.o dump.o gate.o \
 	audit.o metrics.o rpc.o landlock.o seccomp.o sandbox.o \
-	broker_maps.o broker.o worker.o)
+	broker_maps.o plan.o broker.o worker.o)
 LIB_O := $(patsubst client/lib/%.c,$(B)/client/lib/%.o,$(wildcard client/lib/*.c))
 CLI_O := $(patsubst client/cli/%.c,$(B)/client/cli/%.o,$(wildcard client/cli/*.c))
 UNITS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))

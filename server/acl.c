@@ -449,9 +449,9 @@ static int
 by_key_then_line(const void *a, const void *b)
 {
 	const struct bf_acl_client *x =
-		&(*(struct bf_acl_line *const *)a)->client;
+		&((const struct bf_acl_line *)a)->client;
 	const struct bf_acl_client *y =
-		&(*(struct bf_acl_line *const *)b)->client;
+		&((const struct bf_acl_line *)b)->client;
 	int order = memcmp(x->key, y->key, sizeof(x->key));
 
 	return order ? order : (x->line > y->line) - (x->line < y->line);
@@ -459,25 +459,17 @@ by_key_then_line(const void *a, const void *b)
 
 /* Of the keys with two lines, the one whose second line comes first. */
 static int
-refuse_duplicates(const struct bf_acl *acl, const struct bf_lines *in,
-		  struct bf_err *err)
+sort_by_key(struct bf_acl *acl, const struct bf_lines *in, struct bf_err *err)
 {
 	uint32_t first = 0, second = 0;
-	struct bf_acl_line **sorted;
 	char why[128];
 
-	if (acl->n < 2)
-		return 0;
-	sorted = calloc(acl->n, sizeof(*sorted));
-	if (!sorted)
-		return bf_err_set(err, ENOMEM, "%s: no memory for its lines",
-				  in->name);
-	for (uint32_t i = 0; i < acl->n; i++)
-		sorted[i] = &acl->lines[i];
-	qsort(sorted, acl->n, sizeof(struct bf_acl_line *), by_key_then_line);
+	if (acl->n)
+		qsort(acl->lines, acl->n, sizeof(*acl->lines),
+		      by_key_then_line);
 	for (uint32_t i = 1; i < acl->n; i++) {
-		const struct bf_acl_client *c = &sorted[i]->client;
-		const struct bf_acl_client *before = &sorted[i - 1]->client;
+		const struct bf_acl_client *c = &acl->lines[i].client;
+		const struct bf_acl_client *before = &acl->lines[i - 1].client;
 
 		if (memcmp(c->key, before->key, sizeof(c->key)) != 0 ||
 		    (second && second < c->line))
@@ -485,7 +477,6 @@ refuse_duplicates(const struct bf_acl *acl, const struct bf_lines *in,
 		first = before->line;
 		second = c->line;
 	}
-	free(sorted);
 	if (!second)
 		return 0;
 	snprintf(why, sizeof(why),
@@ -548,7 +539,7 @@ bf_acl_parse(struct bf_acl *acl, const char *text, size_t len, const char *name,
 	*acl = (struct bf_acl){0};
 	ret = parse_lines(acl, &in, err);
 	/* These stand before the mistake that ended the parse, if any. */
-	twice = ret == -ENOMEM ? 0 : refuse_duplicates(acl, &in, err);
+	twice = sort_by_key(acl, &in, err);
 	ret = twice ? twice : ret;
 	if (ret)
 		bf_acl_fini(acl);

@@ -48,7 +48,7 @@ struct bf_acl_line {
 
 struct bf_acl {
 	uint32_t n;
-	struct bf_acl_line *lines; /* as in the file, each key once */
+	struct bf_acl_line *lines; /* sorted by key, each once */
 };
 
 /*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * broker - prepares sockets and secrets, starts the worker and restarts it
+ * broker - prepares sockets, starts the worker and restarts it
  *
  * One thread and one poll loop: requests of the worker, signals, and the
  * lifeline of a private agent.  Never reads a byte from the network.
@@ -12,7 +12,7 @@
 #include "common/log.h"
 #include "server/broker_maps.h"
 #include "server/broker_msg.h"
-#include "server/map.h"
+#include "server/plan.h"
 #include "server/sandbox.h"
 
 #include <ctype.h>
@@ -20,7 +20,6 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,24 +28,25 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define STOP_MS 5000
+#define SEND_S 5
 /* A worker that dies this often within its first second will not recover. */
 #define QUICK_DEATHS_MAX 5
 #define QUICK_MS 1000
 
 struct broker {
-	struct bf_broker_opts *opts;
-	struct bf_key *key;	/* the agent's, for tcp; NULL: none */
-	struct bf_acl acl;	/* what the worker that runs was told */
-	struct bf_acl next_acl; /* what the next one will be told, */
-	bool has_next;		/* once it was read */
-	int audit_fd;
+	const struct bf_broker_opts *opts;
+	struct bf_plan now;    /* what this worker was started with */
+	struct bf_plan next;   /* what the next one will be, after a reload */
+	struct bf_plan before; /* what to go back to until one is ready */
 	struct bf_broker_maps maps;
-	struct bf_worker_setup setup;
+	char limits[160];
+	uint8_t boot_id[BF_BOOT_ID_BYTES];
 	pid_t worker;
 	int sock; /* our end of the pair, -1 without a worker */
 	int signals;
@@ -95,182 +95,6 @@ read_boot_id(uint8_t out[BF_BOOT_ID_BYTES], struct bf_err *err)
 	return 0;
 }
 
-/* Makes the directories above a file, the last one with this mode. */
-static int
-make_parents(const char *file, mode_t mode)
-{
-	char path[BF_PATH_MAX];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "%s", file);
-	for (char *p = path + 1; (p = strchr(p, '/')); p++) {
-		*p = '\0';
-		if (mkdir(path, strchr(p + 1, '/') ? 0755 : mode) < 0 &&
-		    errno != EEXIST &&
-		    (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
-			return -errno;
-		*p = '/';
-	}
-	return 0;
-}
-
-/* The key of cursors: from the agent's secret, so that it stays the same. */
-static int
-make_cursor_key(struct broker *b)
-{
-	const char *path = b->opts->settings.secret;
-	struct bf_err err = {0};
-	struct bf_key secret;
-	int ret;
-
-	ret = make_parents(path, 0700);
-	if (ret)
-		bf_err_set(&err, -ret, "secret %s: %s", path, bf_err_str(ret));
-	else
-		ret = bf_keys_load(&secret, path, &err);
-	if (ret == -BF_EDENIED || ret == -BF_EARGUMENT)
-		return fail("agent start", &err);
-	if (ret) {
-		bf_log(BF_LOG_WARN, "agent secret",
-		       "why=\"%s\" effect=\"cursors end with this agent\"",
-		       err.text);
-		bf_keys_random(&secret, sizeof(secret));
-	}
-	bf_keys_derive(&b->setup.cursor_key, &secret, "cursor");
-	bf_keys_wipe(&secret, sizeof(secret));
-	return 0;
-}
-
-/* ------------------------------------------------- keys for tcp, and who */
-
-/* The agent's key pair: the secret half stays in this process. */
-static int
-load_key(struct broker *b, struct bf_err *err)
-{
-	const struct bf_settings *s = &b->opts->settings;
-	char text[BF_KEY_TEXT_BYTES];
-	struct bf_key key;
-	int ret = 0;
-
-	if (!s->key[0])
-		return 0;
-	if (!b->key)
-		b->key = bf_keys_alloc(sizeof(*b->key));
-	if (!b->key)
-		return bf_err_set(err, ENOMEM, "out of memory");
-	if (s->make_key && access(s->key, F_OK) < 0 && errno == ENOENT) {
-		ret = make_parents(s->key, 0700);
-		ret = ret ? bf_err_set(err, -ret, "key %s: %s", s->key,
-				       bf_err_str(ret))
-			  : bf_keys_make_private(s->key, err);
-	}
-	if (!ret)
-		ret = bf_keys_read_private(&key, s->key, err);
-	if (!ret)
-		*b->key = key;
-	bf_keys_wipe(&key, sizeof(key));
-	if (ret)
-		return ret;
-	bf_keys_public(b->setup.public_key, b->key);
-	bf_keys_to_text(text, b->setup.public_key);
-	bf_log(BF_LOG_INFO, "agent key", "public=%s", text);
-	return 0;
-}
-
-static int
-compare_lines(const void *a, const void *b)
-{
-	return memcmp(((const struct bf_acl_line *)a)->client.key,
-		      ((const struct bf_acl_line *)b)->client.key,
-		      BF_KEY_BYTES);
-}
-
-static int
-load_clients(struct broker *b, struct bf_err *err)
-{
-	const struct bf_settings *s = &b->opts->settings;
-	struct bf_acl acl = {0};
-	int ret = 0;
-
-	if (s->authorized_clients[0])
-		ret = bf_acl_read(&acl, s->authorized_clients, err);
-	if (ret) {
-		bf_acl_fini(&acl);
-		return ret;
-	}
-	if (acl.n)
-		qsort(acl.lines, acl.n, sizeof(*acl.lines), compare_lines);
-	bf_acl_fini(&b->next_acl);
-	b->next_acl = acl;
-	b->has_next = true;
-	return 0;
-}
-
-/* Opened here, since the worker can open nothing; again at each reload, so
- * that a rotated file is let go.
- */
-static int
-open_audit(struct broker *b, struct bf_err *err)
-{
-	const char *path = b->opts->settings.audit;
-
-	if (b->audit_fd >= 0)
-		close(b->audit_fd);
-	b->audit_fd = -1;
-	/* A private agent's stderr is that of a person's command. */
-	b->setup.audit = !strcmp(path, "log") && b->opts->lifeline_fd < 0;
-	if (path[0] != '/')
-		return 0;
-	b->audit_fd = open(
-		path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
-		0640);
-	if (b->audit_fd < 0)
-		return bf_err_set(err, errno, "audit %s: %s", path,
-				  bf_err_str(errno));
-	b->setup.audit = 2;
-	return 0;
-}
-
-/* Who the worker becomes. */
-static int
-choose_user(struct broker *b)
-{
-	struct bf_settings *s = &b->opts->settings;
-	const struct passwd *pw;
-	struct bf_err err;
-	int ret;
-
-	b->setup.owner_uid = geteuid();
-	b->setup.drop = geteuid() == 0;
-	if (!b->setup.drop) {
-		bf_log(BF_LOG_WARN, "agent user",
-		       "why=\"not started as root: the worker keeps uid %u\"",
-		       geteuid());
-		return 0;
-	}
-	pw = getpwnam(s->user);
-	if (!pw && !strcmp(s->user, "bpfleet")) {
-		bf_log(BF_LOG_INFO, "agent user",
-		       "why=\"no user bpfleet on this host, taking nobody\"");
-		pw = getpwnam("nobody");
-	}
-	if (!pw || pw->pw_uid == 0) {
-		bf_err_set(&err, BF_EARGUMENT, "user \"%s\": %s", s->user,
-			   pw ? "the worker must not be root" : "no such user");
-		return fail("agent start", &err);
-	}
-	b->setup.uid = pw->pw_uid;
-	b->setup.gid = pw->pw_gid;
-	ret = b->maps.by_id ? bf_sandbox_probe_reads(pw->pw_uid, pw->pw_gid)
-			    : 1;
-	b->setup.keep_cap_bpf = ret == 0;
-	if (ret == 0)
-		bf_log(BF_LOG_WARN, "agent sandbox",
-		       "why=\"this kernel wants CAP_BPF for reads: the worker "
-		       "keeps it\"");
-	return 0;
-}
-
 /*
  * A socket file without a listener is left over and removed; with one, the
  * address is taken.
@@ -314,14 +138,27 @@ clear_socket(const char *path, struct bf_err *err)
 	return 0;
 }
 
-/* A directory that the worker's group can make the socket in, and that stays
- * ours, to remove what is left over.
+/* The worker's group can make the socket in it; it stays ours, to remove what
+ * is left over.  Not through a link that another put there.
  */
 static int
-prepare_socket(const struct broker *b, const char *path, struct bf_err *err)
+give_directory(const char *dir, uint32_t gid)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fchown(fd, 0, gid) < 0 || fchmod(fd, 0775) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+static int
+prepare_socket(const struct bf_plan *plan, const char *path, struct bf_err *err)
 {
 	char dir[BF_URL_MAX], *slash;
-	struct stat st;
 	bool fresh;
 	int ret;
 
@@ -330,60 +167,43 @@ prepare_socket(const struct broker *b, const char *path, struct bf_err *err)
 	*slash = '\0';
 	if (!dir[0])
 		snprintf(dir, sizeof(dir), "/");
-	fresh = stat(dir, &st) < 0;
-	ret = make_parents(path, 0755);
+	ret = bf_plan_make_parents(path, 0755, &fresh);
 	if (ret)
 		return bf_err_set(err, -ret, "cannot make %s: %s", dir,
 				  bf_err_str(ret));
-	if (b->setup.drop && (fresh || !strcmp(dir, "/run/bpfleet")) &&
-	    (chown(dir, 0, b->setup.gid) < 0 || chmod(dir, 0775) < 0))
-		return bf_err_set(err, errno, "cannot give %s to gid %u: %s",
-				  dir, b->setup.gid, bf_err_str(errno));
+	if (plan->drop && (fresh || !strcmp(dir, "/run/bpfleet")))
+		ret = give_directory(dir, plan->gid);
+	if (ret)
+		return bf_err_set(err, -ret, "cannot give %s to gid %u: %s",
+				  dir, plan->gid, bf_err_str(ret));
 	return clear_socket(path, err);
 }
 
 /* The worker of a broker that was just killed may listen a moment longer. */
 static int
-prepare_patiently(const struct broker *b, const char *path, struct bf_err *err)
+prepare_patiently(const struct bf_plan *plan, const char *path,
+		  struct bf_err *err)
 {
-	int ret = prepare_socket(b, path, err);
+	int ret = prepare_socket(plan, path, err);
 
 	for (int i = 0; i < 20 && ret == -EADDRINUSE; i++) {
 		poll(NULL, 0, 100);
-		ret = prepare_socket(b, path, err);
+		ret = prepare_socket(plan, path, err);
 	}
 	return ret;
 }
 
 static int
-prepare_sockets(struct broker *b)
+prepare_sockets(const struct bf_plan *plan)
 {
-	struct bf_settings *s = &b->opts->settings;
+	const struct bf_settings *s = &plan->settings;
 	struct bf_err err = {0};
 
-	if (!s->n_listen)
-		bf_settings_set(s, "listen", BF_DEFAULT_LISTEN, &err);
 	for (uint32_t i = 0; i < s->n_listen; i++)
 		if (!strncmp(s->listen[i], "ipc://", 6) &&
-		    prepare_patiently(b, s->listen[i] + 6, &err))
+		    prepare_patiently(plan, s->listen[i] + 6, &err))
 			return fail("agent start", &err);
 	return 0;
-}
-
-static void
-fill_setup(struct broker *b)
-{
-	const struct bf_settings *s = &b->opts->settings;
-
-	memcpy(b->setup.listen, s->listen, sizeof(s->listen));
-	b->setup.n_listen = s->n_listen;
-	memcpy(b->setup.allow_uids, s->allow_uids, sizeof(s->allow_uids));
-	b->setup.n_allow_uids = s->n_allow_uids;
-	memcpy(b->setup.allow_gids, s->allow_gids, sizeof(s->allow_gids));
-	b->setup.n_allow_gids = s->n_allow_gids;
-	b->setup.log_level = (uint32_t)s->log_level;
-	b->setup.gate = s->gate;
-	memcpy(b->setup.metrics, s->metrics, sizeof(s->metrics));
 }
 
 static int
@@ -429,54 +249,58 @@ exec_worker(int sock, int audit_fd)
 static int
 send_setup(const struct broker *b)
 {
+	const struct bf_acl *acl = &b->now.acl;
+	struct bf_worker_setup setup = {0};
 	int ret;
 
-	ret = bf_broker_send(b->sock, &b->setup, sizeof(b->setup), -1);
-	for (uint32_t i = 0; i < b->acl.n && !ret; i++)
-		ret = bf_broker_send(b->sock, &b->acl.lines[i].client,
-				     sizeof(b->acl.lines[i].client), -1);
+	bf_plan_tell(&b->now, &setup);
+	memcpy(setup.boot_id, b->boot_id, sizeof(setup.boot_id));
+	memcpy(setup.limits, b->limits, sizeof(setup.limits));
+	ret = bf_broker_send(b->sock, &setup, sizeof(setup), -1);
+	for (uint32_t i = 0; i < acl->n && !ret; i++)
+		ret = bf_broker_send(b->sock, &acl->lines[i].client,
+				     sizeof(acl->lines[i].client), -1);
+	bf_keys_wipe(&setup, sizeof(setup));
 	return ret;
-}
-
-/* Clients are named by their place in the list: it changes between workers. */
-static void
-take_clients(struct broker *b)
-{
-	if (!b->has_next)
-		return;
-	b->has_next = false;
-	bf_acl_fini(&b->acl);
-	b->acl = b->next_acl;
-	b->next_acl = (struct bf_acl){0};
-	b->setup.n_clients = b->acl.n;
 }
 
 static int
 start_worker(struct broker *b)
 {
+	const struct timeval patience = {.tv_sec = SEND_S};
 	struct bf_err err;
-	int pair[2], size = 1 << 18;
+	int pair[2], size = 1 << 18, ret;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		bf_err_set(&err, errno, "socketpair: %s", bf_err_str(errno));
 		return fail("agent start", &err);
 	}
 	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	/* A worker that does not read must not hold this process up. */
+	setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &patience,
+		   sizeof(patience));
 	b->worker = fork();
 	if (b->worker == 0)
-		exec_worker(pair[1], b->audit_fd);
+		exec_worker(pair[1], b->now.audit_fd);
+	ret = b->worker < 0 ? -errno : 0;
 	close(pair[1]);
-	take_clients(b);
 	b->sock = pair[0];
 	b->ready = false;
 	b->killed = false;
 	b->started = bf_mono_now();
-	if (b->worker < 0 || send_setup(b)) {
-		bf_err_set(&err, errno, "cannot start the worker: %s",
-			   bf_err_str(errno));
-		return fail("agent start", &err);
+	if (!ret)
+		ret = send_setup(b);
+	if (ret == -EPIPE || ret == -ECONNRESET)
+		ret = 0; /* it died already: that is told as any death */
+	if (!ret)
+		return 0;
+	if (b->worker > 0) {
+		kill(b->worker, SIGKILL);
+		waitpid(b->worker, NULL, 0);
 	}
-	return 0;
+	b->worker = -1;
+	bf_err_set(&err, -ret, "cannot start the worker: %s", bf_err_str(ret));
+	return fail("agent start", &err);
 }
 
 static void
@@ -513,13 +337,14 @@ notify_service_manager(const char *state)
 static void
 worker_is_ready(struct broker *b)
 {
-	const struct bf_settings *s = &b->opts->settings;
+	const struct bf_settings *s = &b->now.settings;
 
 	b->ready = true;
+	bf_plan_fini(&b->before);
 	for (uint32_t i = 0; i < s->n_listen; i++)
 		bf_log(BF_LOG_INFO, "agent listening",
 		       "url=%s worker=%d uid=%u maps=%s", s->listen[i],
-		       (int)b->worker, b->setup.drop ? b->setup.uid : geteuid(),
+		       (int)b->worker, b->now.drop ? b->now.uid : geteuid(),
 		       b->maps.by_id ? "by-id" : "pins-only");
 	notify_service_manager("READY=1");
 	if (!b->was_ready && b->opts->lifeline_fd >= 0)
@@ -533,10 +358,20 @@ answer_dh(const struct broker *b, const struct bf_broker_req *req,
 	  struct bf_broker_reply *reply)
 {
 	*reply = (struct bf_broker_reply){0};
-	if (!b->key)
+	if (!b->now.has_agent_key)
 		bf_err_set(&reply->err, BF_EINTERNAL, "the agent has no key");
-	else if (bf_keys_dh(reply->shared, b->key, req->key))
+	else if (bf_keys_dh(reply->shared, &b->now.keys->agent, req->key))
 		bf_err_set(&reply->err, BF_EPROTO, "a key of low order");
+}
+
+/* The end, or nonsense: either way this worker is done. */
+static void
+give_up_worker(struct broker *b)
+{
+	close(b->sock);
+	b->sock = -1;
+	if (b->worker > 0 && !b->stopping && !b->reloading)
+		kill(b->worker, SIGKILL);
 }
 
 static void
@@ -544,39 +379,38 @@ serve_worker(struct broker *b)
 {
 	static struct bf_broker_req req;
 	static struct bf_broker_reply reply;
-	int fd;
+	int fd = -1, ret;
 
 	if (bf_broker_recv(b->sock, &req, sizeof(req), NULL)) {
-		/* The end, or nonsense: either way this worker is done. */
-		close(b->sock);
-		b->sock = -1;
-		if (b->worker > 0 && !b->stopping && !b->reloading)
-			kill(b->worker, SIGKILL);
+		give_up_worker(b);
 		return;
 	}
-	if (req.op == BF_BROKER_READY) {
+	if (req.op == BF_BROKER_READY && !b->ready) {
 		worker_is_ready(b);
 		return;
 	}
-	if (req.op == BF_BROKER_DH) {
+	if (req.op == BF_BROKER_DH)
 		answer_dh(b, &req, &reply);
-		fd = -1;
-	} else {
+	else
 		fd = bf_broker_maps_answer(&b->maps, &req, &reply);
-	}
-	bf_broker_send(b->sock, &reply, sizeof(reply), fd);
+	ret = bf_broker_send(b->sock, &reply, sizeof(reply), fd);
+	bf_keys_wipe(reply.shared, sizeof(reply.shared));
 	if (fd >= 0)
 		close(fd);
+	if (ret)
+		give_up_worker(b);
 }
 
 /* The worker, which made them, cannot. */
 static void
-remove_sockets(const struct broker *b)
+remove_sockets(const struct bf_plan *plan)
 {
-	const struct bf_settings *s = &b->opts->settings;
+	const struct bf_settings *s = &plan->settings;
+	struct stat st;
 
 	for (uint32_t i = 0; i < s->n_listen; i++)
-		if (!strncmp(s->listen[i], "ipc://", 6))
+		if (!strncmp(s->listen[i], "ipc://", 6) &&
+		    !lstat(s->listen[i] + 6, &st) && S_ISSOCK(st.st_mode))
 			unlink(s->listen[i] + 6);
 }
 
@@ -592,6 +426,43 @@ say_death(const struct broker *b, int status)
 		       WEXITSTATUS(status), b->ready);
 }
 
+static int
+start_again(struct broker *b)
+{
+	return prepare_sockets(&b->now) || start_worker(b) ? -1 : 1;
+}
+
+/* The new settings cannot be served from, so the last good ones return. */
+static int
+go_back(struct broker *b)
+{
+	if (!b->before.keys)
+		return -1;
+	bf_log(BF_LOG_ERR, "agent reload",
+	       "effect=\"the settings before it are back\"");
+	bf_plan_fini(&b->now);
+	b->now = b->before;
+	b->before = (struct bf_plan){.audit_fd = -1};
+	bf_log_set_level(b->now.settings.log_level);
+	return start_again(b);
+}
+
+static int
+go_forward(struct broker *b)
+{
+	b->reloading = false;
+	if (b->ready) {
+		bf_plan_fini(&b->before);
+		b->before = b->now;
+	} else {
+		bf_plan_fini(&b->now);
+	}
+	b->now = b->next;
+	b->next = (struct bf_plan){.audit_fd = -1};
+	bf_log_set_level(b->now.settings.log_level);
+	return start_again(b) < 0 ? go_back(b) : 1;
+}
+
 /* Returns: 1 go on; 0 stop, fine; -1 stop, failed. */
 static int
 worker_ended(struct broker *b, int status)
@@ -601,16 +472,14 @@ worker_ended(struct broker *b, int status)
 		close(b->sock);
 	b->sock = -1;
 	if (b->ready)
-		remove_sockets(b);
+		remove_sockets(&b->now);
 	if (b->stopping)
 		return 0;
-	if (b->reloading) {
-		b->reloading = false;
-		if (prepare_sockets(b) || start_worker(b))
-			return -1;
-		return 1;
-	}
+	if (b->reloading)
+		return go_forward(b);
 	say_death(b, status);
+	if (!b->ready && b->before.keys)
+		return go_back(b);
 	if (!b->was_ready)
 		return -1;
 	if (bf_mono_now().ns - b->started.ns < QUICK_MS * 1000000ull)
@@ -623,9 +492,7 @@ worker_ended(struct broker *b, int status)
 		       b->quick_deaths);
 		return -1;
 	}
-	if (prepare_sockets(b) || start_worker(b))
-		return -1;
-	return 1;
+	return start_again(b);
 }
 
 /* ------------------------------------------------------------- the loop */
@@ -641,39 +508,32 @@ begin_stop(struct broker *b, const char *why)
 	stop_worker(b);
 }
 
+/* Reads everything again; while the old worker ends, once more if asked. */
 static void
 begin_reload(struct broker *b)
 {
-	struct bf_settings *s = malloc(sizeof(*s));
+	static struct bf_settings s;
+	struct bf_plan next;
 	struct bf_err err = {0};
 
-	if (!s || b->stopping || b->reloading) {
-		free(s);
+	if (b->stopping)
 		return;
-	}
-	if (b->opts->reload(s, b->opts->reload_arg, &err)) {
+	if (b->opts->reload(&s, b->opts->reload_arg, &err) ||
+	    bf_plan_make(&next, &s, b->opts->lifeline_fd >= 0, b->maps.by_id,
+			 &err)) {
 		bf_log(BF_LOG_ERR, "agent reload",
 		       "why=\"%s\" effect=\"settings stay as they were\"",
 		       err.text);
-	} else {
-		remove_sockets(b); /* of the old settings */
-		b->opts->settings = *s;
-		bf_log_set_level(s->log_level);
-		if (!s->n_listen)
-			bf_settings_set(&b->opts->settings, "listen",
-					BF_DEFAULT_LISTEN, &err);
-		fill_setup(b);
-		if (load_key(b, &err) || load_clients(b, &err) ||
-		    open_audit(b, &err))
-			bf_log(BF_LOG_ERR, "agent reload",
-			       "why=\"%s\" effect=\"that stays as it was\"",
-			       err.text);
-		bf_log(BF_LOG_INFO, "agent reload", "settings=new clients=%u",
-		       b->next_acl.n);
-		b->reloading = true;
-		stop_worker(b);
+		return;
 	}
-	free(s);
+	bf_plan_fini(&b->next);
+	b->next = next;
+	bf_log(BF_LOG_INFO, "agent reload", "settings=new clients=%u",
+	       next.acl.n);
+	if (b->reloading)
+		return;
+	b->reloading = true;
+	stop_worker(b);
 }
 
 /* Returns: 1 go on; 0 or -1 stop. */
@@ -732,34 +592,32 @@ loop(struct broker *b)
 }
 
 int
-bf_broker_run(struct bf_broker_opts *opts)
+bf_broker_run(const struct bf_broker_opts *opts)
 {
-	struct broker b = {
-		.opts = opts,
+	static struct broker b = {
+
+		.now = {.audit_fd = -1},
+		.next = {.audit_fd = -1},
+		.before = {.audit_fd = -1},
 		.worker = -1,
 		.sock = -1,
-		.audit_fd = -1,
 	};
 	struct bf_err err = {0};
 	int ret;
 
+	b.opts = opts;
 	bf_log_set_level(opts->settings.log_level);
 	if (bf_sandbox_keep_broker(&err))
 		return fail("agent start", &err) ? 1 : 0;
-	bf_broker_maps_init(&b.maps, &opts->settings, &b.acl, b.setup.limits,
-			    sizeof(b.setup.limits));
-	if (b.setup.limits[0])
-		bf_log(BF_LOG_WARN, "agent limits", "why=\"%s\"",
-		       b.setup.limits);
-	if (bf_keys_init(&err) || read_boot_id(b.setup.boot_id, &err))
+	bf_broker_maps_init(&b.maps, &b.now.settings, &b.now.acl, b.limits,
+			    sizeof(b.limits));
+	if (b.limits[0])
+		bf_log(BF_LOG_WARN, "agent limits", "why=\"%s\"", b.limits);
+	if (bf_keys_init(&err) || read_boot_id(b.boot_id, &err) ||
+	    bf_plan_make(&b.now, &opts->settings, opts->lifeline_fd >= 0,
+			 b.maps.by_id, &err))
 		return fail("agent start", &err) ? 1 : 0;
-	if (load_key(&b, &err) || load_clients(&b, &err) ||
-	    open_audit(&b, &err))
-		return fail("agent start", &err) ? 1 : 0;
-	if (choose_user(&b) || make_cursor_key(&b) || prepare_sockets(&b))
-		return 1;
-	fill_setup(&b);
-	if (take_signals(&b) || start_worker(&b))
+	if (take_signals(&b) || start_again(&b) < 0)
 		return 1;
 	ret = loop(&b);
 	if (b.worker > 0) {
@@ -767,11 +625,10 @@ bf_broker_run(struct bf_broker_opts *opts)
 		waitpid(b.worker, NULL, 0);
 	}
 	if (b.worker > 0 && b.ready)
-		remove_sockets(&b);
-	bf_keys_wipe(&b.setup.cursor_key, sizeof(b.setup.cursor_key));
-	bf_keys_free(b.key, sizeof(*b.key));
-	bf_acl_fini(&b.acl);
-	bf_acl_fini(&b.next_acl);
+		remove_sockets(&b.now);
+	bf_plan_fini(&b.now);
+	bf_plan_fini(&b.next);
+	bf_plan_fini(&b.before);
 	bf_broker_maps_fini(&b.maps);
 	bf_log(BF_LOG_INFO, "agent end", "status=%d", ret ? 1 : 0);
 	return ret ? 1 : 0;

@@ -20,6 +20,6 @@ struct bf_broker_opts {
  *
  * Returns: exit status of the process
  */
-int bf_broker_run(struct bf_broker_opts *opts);
+int bf_broker_run(const struct bf_broker_opts *opts);
 
 #endif

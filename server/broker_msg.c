@@ -49,24 +49,26 @@ bf_broker_recv(int sock, void *bytes, size_t len, int *fd_out)
 	struct msghdr msg = {
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes),
 	};
 	struct cmsghdr *c;
 	int fd = -1;
 	ssize_t n;
 
+	/* Room for one fd at most: the kernel closes all others. */
+	if (fd_out) {
+		msg.msg_control = control.bytes;
+		msg.msg_controllen = CMSG_LEN(sizeof(int));
+	}
 	do {
 		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	c = CMSG_FIRSTHDR(&msg);
+	c = fd_out ? CMSG_FIRSTHDR(&msg) : NULL;
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
 	    c->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	if ((size_t)n != len || (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) ||
-	    (fd >= 0 && !fd_out)) {
+	if ((size_t)n != len || (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
 		if (fd >= 0)
 			close(fd);
 		return n == 0 ? -EPIPE : -EBADMSG;

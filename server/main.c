@@ -4,6 +4,7 @@
  */
 #include "common/base.h"
 #include "server/broker.h"
+#include "server/plan.h"
 #include "server/sandbox.h"
 #include "server/settings.h"
 #include "server/worker.h"
@@ -215,6 +216,21 @@ load_settings(struct bf_settings *out, void *arg, struct bf_err *err)
 	return ret ? ret : bf_settings_check(out, err);
 }
 
+static int
+check_config(const struct bf_settings *s)
+{
+	struct bf_err err = {0};
+	const char *user;
+
+	if (bf_plan_check(s, &user, &err)) {
+		fprintf(stderr, "bpfleetd: %s\n", err.text);
+		return 2;
+	}
+	bf_settings_print(s);
+	bf_sandbox_describe(stdout, user);
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -232,11 +248,8 @@ main(int argc, char **argv)
 		fprintf(stderr, "bpfleetd: %s\n", err.text);
 		return 2;
 	}
-	if (cmd.check) {
-		bf_settings_print(&opts.settings);
-		bf_sandbox_describe(stdout, opts.settings.user);
-		return 0;
-	}
+	if (cmd.check)
+		return check_config(&opts.settings);
 	opts.lifeline_fd = cmd.lifeline_fd;
 	opts.reload = load_settings;
 	opts.reload_arg = &cmd;

@@ -409,3 +409,75 @@ while True:
 	within 10 grep -q STOPPING=1 "$dir/states"
 	[ "$(head -n 1 "$dir/states")" = READY=1 ]
 }
+
+# reload_in_vain LINE...: new settings, and SIGHUP; the old ones must still serve after.
+reload_in_vain() {
+	local n
+	n=$(grep -c 'settings stay as they were\|settings before it are back' "$log") || true
+	config "$@"
+	kill -HUP "$agent"
+	within 10 eval '[ "$(grep -c "settings stay as they were\|settings before it are back" "$log")" -gt '"$n"' ]' ||
+		{ cat "$log"; false; }
+	within 10 "$B" -w "$sock" show "${u}one"
+}
+
+# The agent's one address is in its settings, not on its command line.
+start_from_settings() {
+	config "listen = $sock" "$@"
+	log=$dir/log
+	"$BUILD/bpfleetd" --config "$dir/conf" </dev/null >/dev/null 2>"$log" 3>&- &
+	agent=$!
+	started+=("$agent")
+	within 10 grep -q 'agent listening' "$log" || { cat "$log"; false; }
+}
+
+@test "SIGHUP with settings that cannot be served from: the old ones return" {
+	make_map hash --fill 3 --name "${u}one"
+	echo precious >"$dir/file"
+	start_agent # with another agent's socket
+	other=$sock sock=ipc://$dir/run/mine.sock
+	start_from_settings "audit = $dir/audit"
+	mkdir "$dir/closed"
+	port=$((21000 + RANDOM % 20000))
+	python3 -c 'import socket, sys, time
+s = socket.socket(); s.bind(("127.0.0.1", int(sys.argv[1]))); s.listen()
+print("up", flush=True); time.sleep(100)' "$port" >"$dir/taken" 3>&- &
+	started+=("$!")
+	within 10 grep -q up "$dir/taken"
+	reload_in_vain "listen = ipc://$dir/file"
+	[ "$(cat "$dir/file")" = precious ]
+	reload_in_vain "listen = $other"
+	check 0 "$B" -w "$other" show "${u}one"
+	reload_in_vain "listen = ipc://$dir/closed/x.sock"
+	reload_in_vain "listen = $sock" "metrics = 127.0.0.1:$port"
+	reload_in_vain "listen = $sock" "user = nosuch"
+	reload_in_vain "listen = $sock" "audit = $dir/none/audit"
+	n=$(wc -l <"$dir/audit")
+	check 0 "$B" -w "$sock" show "${u}one"
+	[ "$(wc -l <"$dir/audit")" -gt "$n" ]
+}
+
+@test "SIGHUP while an earlier one is at work is not lost" {
+	make_map hash --fill 3 --name "${u}one"
+	make_map hash --fill 3 --name "${u}two"
+	start_from_settings
+	kill -STOP "$(worker_of "$agent")" # it will be killed in 5 seconds
+	config "listen = $sock" "maps = name:${u}one"
+	kill -HUP "$agent"
+	within 3 grep -q 'agent reload' "$log"
+	config "listen = $sock" "maps = name:${u}two"
+	kill -HUP "$agent"
+	within 15 "$B" -w "$sock" --connect-timeout 1 show "${u}two"
+	check 3 "$B" -w "$sock" show "${u}one"
+}
+
+@test "SIGHUP with another user: the new worker is that one" {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	start_from_settings "user = games"
+	[ "$(awk "/^Uid/{print \$2}" "/proc/$(worker_of "$agent")/status")" = "$(id -u games)" ]
+	sock=ipc://$dir/daemon/agent.sock # a directory that it may write
+	config "listen = $sock" "user = daemon"
+	kill -HUP "$agent"
+	within 10 eval '[ "$(awk "/^Uid/{print \$2}" "/proc/$(worker_of "$agent")/status")" = "$(id -u daemon)" ]'
+	within 10 "$B" -w "$sock" list
+}
