@@ -17,7 +17,9 @@ typedef int bf_conf_setter(void *arg, const char *section, const char *name,
 /*
  * bf_conf_read - give every setting in a file to set(), until one is refused
  *
- * Returns: 0; -ENOENT and other -errno; -BF_EARGUMENT with file:line
+ * A file that others may write, or that is no text, is refused.
+ * Returns: 0; -ENOENT and other -errno; -BF_EDENIED; -BF_EARGUMENT with
+ *          file:line
  */
 int bf_conf_read(const char *path, bf_conf_setter *set, void *arg,
 		 struct bf_err *err);

@@ -34,12 +34,12 @@ create_file(const char *path, const void *bytes, size_t len, struct bf_err *err)
 	unlink(tmp); /* left by a crash of an earlier process of this number */
 	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return bf_err_set(err, errno, "cannot create secret %s: %s",
-				  path, bf_err_str(errno));
+		return bf_err_set(err, errno, "cannot create %s: %s", path,
+				  bf_err_str(errno));
 	errno = ENOSPC; /* what a short write without an error means */
 	if (write(fd, bytes, len) != (ssize_t)len || fsync(fd) < 0 ||
 	    (link(tmp, path) < 0 && errno != EEXIST))
-		ret = bf_err_set(err, errno, "cannot write secret %s: %s", path,
+		ret = bf_err_set(err, errno, "cannot write %s: %s", path,
 				 bf_err_str(errno));
 	unlink(tmp);
 	close(fd);
@@ -56,16 +56,20 @@ open_secret(const char *path, struct stat *st, struct bf_err *err)
 	int ret = 0;
 
 	if (fd < 0 || fstat(fd, st) < 0)
-		ret = bf_err_set(err, errno, "cannot read secret %s: %s", path,
+		ret = bf_err_set(err, errno, "cannot read %s: %s", path,
 				 bf_err_str(errno));
 	else if (!S_ISREG(st->st_mode))
-		ret = bf_err_set(err, BF_EARGUMENT, "secret %s: not a file",
-				 path);
+		ret = bf_err_set(err, BF_EARGUMENT, "%s: not a file", path);
 	else if (st->st_mode & 077)
 		ret = bf_err_set(err, BF_EDENIED,
-				 "secret %s: mode %04o lets others read it "
+				 "%s: mode %04o lets others read it "
 				 "(chmod 600 it)",
 				 path, (unsigned)st->st_mode & 07777u);
+	else if (st->st_uid != 0 && st->st_uid != geteuid())
+		ret = bf_err_set(err, BF_EDENIED,
+				 "%s: belongs to uid %u, who can read it "
+				 "(chown it)",
+				 path, st->st_uid);
 	if (!ret)
 		return fd;
 	if (fd >= 0)
@@ -94,7 +98,7 @@ bf_keys_load(struct bf_key *out, const char *path, struct bf_err *err)
 				 "it and a new one is made)",
 				 path, BF_KEY_BYTES);
 	} else if (read(fd, &key, sizeof(key)) != sizeof(key)) {
-		ret = bf_err_set(err, EIO, "cannot read secret %s", path);
+		ret = bf_err_set(err, EIO, "cannot read %s", path);
 	} else {
 		*out = key;
 	}
@@ -144,7 +148,7 @@ bf_keys_read_private(struct bf_key *out, const char *path, struct bf_err *err)
 		n--;
 	if (n < 0 || bf_keys_from_text(out->bytes, text, (size_t)n))
 		ret = bf_err_set(err, BF_EARGUMENT,
-				 "secret %s: not a line with a private key (as "
+				 "%s: not a line with a private key (as "
 				 "bpfleet genkey prints one)",
 				 path);
 	sodium_memzero(text, sizeof(text));

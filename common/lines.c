@@ -111,7 +111,29 @@ bf_lines_read(char **text, size_t *len, int fd, size_t max, const char *name,
 		return bf_err_set(err, errno, "cannot read %s: %s", name,
 				  bf_err_str(errno));
 	}
+	bytes[done] = '\0';
 	*text = bytes;
 	*len = done;
+	return 0;
+}
+
+int
+bf_lines_check_owner(int fd, const char *name, struct bf_err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return bf_err_set(err, errno, "cannot read %s: %s", name,
+				  bf_err_str(errno));
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		return bf_err_set(err, BF_EDENIED,
+				  "%s: belongs to uid %u, who could change "
+				  "it at will (chown root it)",
+				  name, st.st_uid);
+	if (st.st_mode & 022)
+		return bf_err_set(err, BF_EDENIED,
+				  "%s: mode %04o lets others write it (chmod "
+				  "go-w it)",
+				  name, (unsigned)st.st_mode & 07777u);
 	return 0;
 }

@@ -44,9 +44,14 @@ int bf_lines_fail(const struct bf_lines *in, uint32_t line, const char *why,
  *
  * Returns: 0; -EFBIG; -BF_EARGUMENT if it is no regular file; -ENOMEM;
  *          other -errno
- * Owns:    fd stays the caller's; free *text
+ * Owns:    fd stays the caller's; free *text, which has a NUL behind it
  */
 int bf_lines_read(char **text, size_t *len, int fd, size_t max,
 		  const char *name, struct bf_err *err);
+
+/* Is it root's or our own, and can no other write it?
+ * Returns: 0; -BF_EDENIED
+ */
+int bf_lines_check_owner(int fd, const char *name, struct bf_err *err);
 
 #endif

@@ -40,7 +40,6 @@ struct slot {
 	struct bf_link_server *server;
 	nng_ctx ctx;
 	nng_aio *aio;
-	bool ctx_open;
 	enum slot_state state;
 	int pipe; /* whose reply it sends */
 	struct bf_buf reply;
@@ -78,8 +77,8 @@ from_nng(int rv)
 	case NNG_ECLOSED:
 	case NNG_ENOENT:
 	case NNG_EUNREACHABLE:
+	case NNG_EADDRINVAL: /* a name that is none */
 		return BF_EUNREACHABLE;
-	case NNG_EADDRINVAL:
 	case NNG_EINVAL:
 		return BF_EARGUMENT;
 	default:
@@ -90,19 +89,28 @@ from_nng(int rv)
 static int
 check_scheme(const char *url, struct bf_err *err)
 {
-	if (!strncmp(url, "ipc:///", 7) || !strncmp(url, "abstract://", 11) ||
-	    !strncmp(url, "tcp://", 6))
+	const char *host = url + 6, *end = strrchr(url, ']');
+
+	if (!strncmp(url, "ipc:///", 7) || !strncmp(url, "abstract://", 11))
 		return 0;
+	if (!strncmp(url, "tcp://", 6)) {
+		const char *port = strrchr(end ? end : host, ':');
+
+		if (port && port[1] && port > host)
+			return 0;
+		return bf_err_set(err, BF_EARGUMENT,
+				  "%s: no port (tcp://HOST:PORT)", url);
+	}
 	return bf_err_set(err, BF_EARGUMENT,
 			  "%s: not an address (ipc:///PATH, tcp://HOST:PORT)",
 			  url);
 }
 
-/* What pthread_cond_timedwait() takes. */
+/* What pthread_cond_clockwait() takes. */
 static struct timespec
-wall_in_ms(uint32_t ms)
+mono_in_ms(uint32_t ms)
 {
-	uint64_t ns = bf_wall_now().ns + (uint64_t)ms * 1000000u;
+	uint64_t ns = bf_mono_now().ns + (uint64_t)ms * 1000000u;
 
 	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
 				 .tv_nsec = (long)(ns % 1000000000u)};
@@ -325,7 +333,6 @@ start_slots(struct bf_link_server *s)
 			break;
 		s->n_slots = i + 1;
 		rv = nng_ctx_open(&slot->ctx, s->sock);
-		slot->ctx_open = rv == 0;
 	}
 	return rv;
 }
@@ -375,7 +382,7 @@ bf_link_serve(struct bf_link_server *s)
 static void
 wait_until_idle(struct bf_link_server *s, uint32_t drain_ms)
 {
-	struct timespec until = wall_in_ms(drain_ms);
+	struct timespec until = mono_in_ms(drain_ms);
 	bool busy = true;
 	int rv = 0;
 
@@ -385,7 +392,8 @@ wait_until_idle(struct bf_link_server *s, uint32_t drain_ms)
 		for (uint32_t i = 0; i < s->n_slots; i++)
 			busy |= s->slots[i].state != SLOT_IDLE;
 		if (busy)
-			rv = pthread_cond_timedwait(&s->idle, &s->lock, &until);
+			rv = pthread_cond_clockwait(&s->idle, &s->lock,
+						    CLOCK_MONOTONIC, &until);
 	}
 	pthread_mutex_unlock(&s->lock);
 }
@@ -504,7 +512,7 @@ dial(void *arg)
 static int
 dial_until(struct bf_link_client *c, const char *url, struct bf_mono deadline)
 {
-	struct timespec until = wall_in_ms(
+	struct timespec until = mono_in_ms(
 		(uint32_t)bf_min_u64(bf_mono_left_ms(deadline), UINT32_MAX));
 	pthread_t thread;
 	bool in_time;
@@ -515,7 +523,8 @@ dial_until(struct bf_link_client *c, const char *url, struct bf_mono deadline)
 		return NNG_ENOMEM;
 	pthread_mutex_lock(&c->lock);
 	while (!c->dialed && rv == 0)
-		rv = pthread_cond_timedwait(&c->event, &c->lock, &until);
+		rv = pthread_cond_clockwait(&c->event, &c->lock,
+					    CLOCK_MONOTONIC, &until);
 	in_time = c->dialed;
 	pthread_mutex_unlock(&c->lock);
 	if (!in_time)
@@ -533,6 +542,8 @@ why_not_dialed(int rv)
 		return "no agent listens there";
 	case NNG_ETIMEDOUT:
 		return "no connection in time";
+	case NNG_EADDRINVAL:
+		return "no address of that name";
 	default:
 		return nng_strerror(rv);
 	}
@@ -699,13 +710,14 @@ bf_link_wait(struct bf_link_call *call, struct bf_link_reply *reply,
 static void
 await_answer(struct bf_link_call *call)
 {
-	struct timespec until = wall_in_ms(CANCEL_WAIT_MS);
+	struct timespec until = mono_in_ms(CANCEL_WAIT_MS);
 	int rv = 0;
 
 	pthread_mutex_lock(&call->client->lock);
 	while (!call->answered && rv == 0)
-		rv = pthread_cond_timedwait(&call->client->event,
-					    &call->client->lock, &until);
+		rv = pthread_cond_clockwait(&call->client->event,
+					    &call->client->lock,
+					    CLOCK_MONOTONIC, &until);
 	pthread_mutex_unlock(&call->client->lock);
 }
 

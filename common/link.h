@@ -33,7 +33,8 @@ typedef void bf_link_handler(void *arg, const struct bf_link_peer *peer,
 			     uint8_t *request, size_t len,
 			     struct bf_buf *reply);
 /* A connection over tcp has come, and may stay; or it is gone, also if it
- * could not stay.  Must not call back into the link.
+ * could not stay.  Of the link they may call bf_link_drop(), whose gone comes
+ * later.
  */
 typedef bool bf_link_come(void *arg, const struct bf_link_peer *peer);
 typedef void bf_link_gone(void *arg, uint32_t pipe);

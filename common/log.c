@@ -5,8 +5,10 @@
 #include "common/log.h"
 
 #include "common/clock.h"
+#include "common/err.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -99,4 +101,30 @@ bf_log_escape(const void *bytes, size_t len, char *out, size_t out_cap)
 	if (out_cap)
 		out[used] = '\0';
 	return out;
+}
+
+void
+bf_log_error(const char *event, const struct bf_err *err, const char *effect)
+{
+	char why[2 * sizeof(err->text)];
+
+	bf_log_escape(err->text, strlen(err->text), why, sizeof(why));
+	if (effect)
+		bf_log(BF_LOG_ERR, event, "why=\"%s\" effect=\"%s\"", why,
+		       effect);
+	else
+		bf_log(BF_LOG_ERR, event, "why=\"%s\"", why);
+}
+
+void
+bf_log_keep_stdio(void)
+{
+	int fd;
+
+	/* Not for the use it will be put to, so that this fails and is seen. */
+	do {
+		fd = open("/dev/null", O_RDONLY);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
 }

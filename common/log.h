@@ -46,6 +46,18 @@ void bf_log(enum bf_log_level level, const char *event, const char *fmt, ...)
  */
 bool bf_log_allowed(struct bf_log_limit *limit, const char *event);
 
+struct bf_err;
+
+/* A line `err EVENT why="..."`, with effect="..." if that is not NULL. */
+void bf_log_error(const char *event, const struct bf_err *err,
+		  const char *effect);
+
+/*
+ * bf_log_keep_stdio - take fds 0 to 2 where they are closed, so that no other
+ * file gets one of these numbers and what was meant for a terminal
+ */
+void bf_log_keep_stdio(void);
+
 /*
  * bf_log_escape - make bytes fit to stand between quotes in a line: printable
  * ASCII, the rest and quotes \xNN

@@ -75,6 +75,10 @@ add_op(struct bf_acl_line *line, const char *word, struct bf_err *err)
 	for (uint32_t m = FIRST_OP; m <= BF_METHOD_MAX; m++) {
 		if (!strcmp(word, bf_method_str(m))) {
 			line->client.ops |= 1u << m;
+			/* What is read must be found and described. */
+			if (m != BF_LIST_MAPS && m != BF_SHOW_MAP)
+				line->client.ops |=
+					1u << BF_LIST_MAPS | 1u << BF_SHOW_MAP;
 			return 0;
 		}
 		names[n++] = bf_method_str(m);
@@ -546,27 +550,6 @@ bf_acl_parse(struct bf_acl *acl, const char *text, size_t len, const char *name,
 	return ret;
 }
 
-static int
-check_owner(int fd, const char *path, struct bf_err *err)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return bf_err_set(err, errno, "cannot read %s: %s", path,
-				  bf_err_str(errno));
-	if (st.st_uid != 0 && st.st_uid != geteuid())
-		return bf_err_set(err, BF_EDENIED,
-				  "%s: belongs to uid %u, who could let anyone "
-				  "in (chown root it)",
-				  path, st.st_uid);
-	if (st.st_mode & 022)
-		return bf_err_set(err, BF_EDENIED,
-				  "%s: mode %04o lets others write it (chmod "
-				  "go-w it)",
-				  path, (unsigned)st.st_mode & 07777u);
-	return 0;
-}
-
 int
 bf_acl_read(struct bf_acl *acl, const char *path, struct bf_err *err)
 {
@@ -579,7 +562,7 @@ bf_acl_read(struct bf_acl *acl, const char *path, struct bf_err *err)
 	if (fd < 0)
 		return bf_err_set(err, errno, "cannot read %s: %s", path,
 				  bf_err_str(errno));
-	ret = check_owner(fd, path, err);
+	ret = bf_lines_check_owner(fd, path, err);
 	if (!ret)
 		ret = bf_lines_read(&text, &len, fd, BF_ACL_FILE_MAX, path,
 				    err);

@@ -50,14 +50,22 @@ bf_audit_init(enum bf_audit_to to)
 	audit.to = to;
 }
 
-/* Whole lines only: a line that did not fit on the disk is told in the log. */
+/* A line that did not fit on the disk is told in the log; the next one does
+ * not go on where it was torn.  Lock held.
+ */
 static void
 put_line(const char *line, size_t len)
 {
 	static struct bf_log_limit limit;
+	static bool torn;
 	int fd = audit.to == BF_AUDIT_FILE ? BF_AUDIT_FD : STDERR_FILENO;
-	ssize_t n = write(fd, line, len);
+	ssize_t n;
 
+	if (torn && write(fd, "\n", 1) == 1)
+		torn = false;
+	n = write(fd, line, len);
+	if (n > 0 && (size_t)n < len)
+		torn = true;
 	if (n != (ssize_t)len && bf_log_allowed(&limit, "audit lost"))
 		bf_log(BF_LOG_ERR, "audit lost", "why=\"%s\"",
 		       n < 0 ? bf_err_str(errno) : "short write");

@@ -62,7 +62,7 @@ struct broker {
 static int
 fail(const char *event, const struct bf_err *err)
 {
-	bf_log(BF_LOG_ERR, event, "why=\"%s\"", err->text);
+	bf_log_error(event, err, NULL);
 	return -1;
 }
 
@@ -521,9 +521,8 @@ begin_reload(struct broker *b)
 	if (b->opts->reload(&s, b->opts->reload_arg, &err) ||
 	    bf_plan_make(&next, &s, b->opts->lifeline_fd >= 0, b->maps.by_id,
 			 &err)) {
-		bf_log(BF_LOG_ERR, "agent reload",
-		       "why=\"%s\" effect=\"settings stay as they were\"",
-		       err.text);
+		bf_log_error("agent reload", &err,
+			     "settings stay as they were");
 		return;
 	}
 	bf_plan_fini(&b->next);

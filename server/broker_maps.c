@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define RESCAN_MS 5000
+
 static const char no_by_id[] =
 	"only readable pins can be seen: opening maps by id needs "
 	"CAP_SYS_ADMIN, which this agent does not have";
@@ -42,6 +44,7 @@ scan_pins(struct bf_broker_maps *m)
 	bf_pins_fini(&m->pins);
 	if (bf_pins_scan(&m->pins))
 		bf_pins_fini(&m->pins); /* pins are labels: go on without */
+	m->rescan_at = bf_mono_after_ms(bf_mono_now(), RESCAN_MS);
 }
 
 static bool
@@ -218,7 +221,8 @@ answer_list(struct bf_broker_maps *m, const struct bf_broker_req *req,
 	int ret = 0;
 
 	/* One scan serves the pages of one listing. */
-	if ((req->flags & BF_BROKER_WANT_PINS || needs_pins(m)) && !req->id)
+	if ((req->flags & BF_BROKER_WANT_PINS || needs_pins(m)) &&
+	    (!req->id || bf_mono_passed(m->rescan_at)))
 		scan_pins(m);
 	snprintf(reply->limits, sizeof(reply->limits), "%s",
 		 m->by_id ? "" : no_by_id);

@@ -9,6 +9,7 @@
 #ifndef BF_SERVER_BROKER_MAPS_H
 #define BF_SERVER_BROKER_MAPS_H
 
+#include "common/clock.h"
 #include "server/broker_msg.h"
 #include "server/pins.h"
 
@@ -17,6 +18,7 @@ struct bf_broker_maps {
 	const struct bf_acl *acl;
 	const struct bf_acl_line *client; /* whom the answer is for; or NULL */
 	struct bf_pins pins;		  /* of the last scan */
+	struct bf_mono rescan_at;	  /* after which it is too old */
 	bool by_id;			  /* this process may open maps by id */
 };
 

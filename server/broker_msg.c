@@ -89,10 +89,14 @@ bf_broker_call(struct bf_broker *broker, const struct bf_broker_req *req,
 	if (!ret)
 		ret = bf_broker_recv(broker->fd, reply, sizeof(*reply), &fd);
 	pthread_mutex_unlock(&broker->lock);
+	/* Without it this agent ends; the next one may know the answer. */
+	if (ret == -EPIPE || ret == -ECONNRESET)
+		return bf_err_set(err, BF_EBUSY, "the agent is ending");
 	if (ret)
 		return bf_err_set(err, BF_EINTERNAL,
 				  "the agent's broker does not answer: %s",
-				  bf_err_str(ret));
+				  ret == -EBADMSG ? "out of files, or nonsense"
+						  : bf_err_str(ret));
 	if (!reply->err.code && fd_out) {
 		*fd_out = fd;
 		return 0;

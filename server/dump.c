@@ -13,18 +13,35 @@
 
 /* A page is returned as it stands after this long, even if empty. */
 #define SLICE_MS 50
-/* What all requests together may hold in columns. */
+/* No page is larger, whatever was asked for, unless one entry is. */
+#define PAGE_BYTES_MAX (8ull << 20)
+/* What all requests together may hold: the columns, the reply that is built
+ * of them, and the message that it is sent in.
+ */
 #define MEMORY_BUDGET_BYTES (192ull << 20)
+#define COPIES 3u
 
 static _Atomic uint64_t memory_used;
 
-static int
-take_memory(uint64_t bytes, struct bf_err *err)
+void
+bf_dump_release(uint64_t *held)
 {
-	if (atomic_fetch_add(&memory_used, bytes) + bytes <=
-	    MEMORY_BUDGET_BYTES)
+	atomic_fetch_sub(&memory_used, *held);
+	*held = 0;
+}
+
+/* One request alone is always served. */
+static int
+take_memory(uint64_t *held, uint64_t bytes, struct bf_err *err)
+{
+	uint64_t before;
+
+	bytes *= COPIES;
+	before = atomic_fetch_add(&memory_used, bytes);
+	*held = bytes;
+	if (!before || before + bytes <= MEMORY_BUDGET_BYTES)
 		return 0;
-	atomic_fetch_sub(&memory_used, bytes);
+	bf_dump_release(held);
 	return bf_err_set(err, BF_EBUSY,
 			  "agent is busy: %llu bytes would exceed its budget "
 			  "of %llu: try again",
@@ -39,7 +56,7 @@ entries_wanted(const struct bf_map *map, const struct bf_dump_req *req)
 	uint64_t bytes = req->max_bytes ? req->max_bytes : BF_PAGE_DEFAULT;
 	uint64_t n;
 
-	bytes = bf_min_u64(bytes, BF_PAGE_MAX);
+	bytes = bf_min_u64(bytes, PAGE_BYTES_MAX);
 	n = bf_max_u64(bytes / entry_bytes, 1);
 	if (req->max_entries)
 		n = bf_min_u64(n, req->max_entries);
@@ -122,18 +139,18 @@ run(const struct bf_engine **engine, const char **reason,
 int
 bf_dump_page(const struct bf_dump_agent *agent, const struct bf_map *map,
 	     const struct bf_dump_req *req, struct bf_page *page,
-	     struct bf_buf *cursor_out, struct bf_err *err)
+	     struct bf_buf *cursor_out, uint64_t *held, struct bf_err *err)
 {
 	struct bf_read_budget budget = {.n_entries = entries_wanted(map, req)};
 	const struct bf_engine *engine = NULL;
 	struct bf_cursor cursor = {0};
 	const char *reason = "";
-	uint64_t bytes;
 	int ret;
 
 	bf_page_init(page, &map->shape);
-	bytes = budget.n_entries * bf_shape_entry_bytes(&map->shape);
-	ret = take_memory(bytes, err);
+	ret = take_memory(held,
+			  budget.n_entries * bf_shape_entry_bytes(&map->shape),
+			  err);
 	if (ret)
 		return ret;
 	budget.until = bf_mono_after_ms(bf_mono_now(), SLICE_MS);
@@ -153,7 +170,6 @@ bf_dump_page(const struct bf_dump_agent *agent, const struct bf_map *map,
 					 cursor_out);
 	}
 	bf_cursor_fini(&cursor);
-	atomic_fetch_sub(&memory_used, bytes);
 	return ret;
 }
 
@@ -235,7 +251,7 @@ refuse_lookup(const struct bf_map *map, const char *what, struct bf_err *err)
 int
 bf_dump_lookup(const struct bf_map *map, const struct bf_lookup_req *req,
 	       struct bf_lookup_reply *reply, struct bf_buf *columns,
-	       struct bf_err *err)
+	       uint64_t *held, struct bf_err *err)
 {
 	bool member = map->traits->lookup == BF_LOOKUP_MEMBER;
 	uint32_t size = member ? map->info.value_size : map->info.key_size;
@@ -257,7 +273,7 @@ bf_dump_lookup(const struct bf_map *map, const struct bf_lookup_req *req,
 	bytes = bf_min_u64(req->n_keys *
 				   (1 + bf_shape_value_bytes(&map->shape)),
 			   BF_PAGE_MAX);
-	ret = take_memory(bytes, err);
+	ret = take_memory(held, bytes, err);
 	if (ret)
 		return ret;
 	ret = make_columns(map, req->n_keys, reply, columns, err);
@@ -268,7 +284,6 @@ bf_dump_lookup(const struct bf_map *map, const struct bf_lookup_req *req,
 					 i * bf_shape_value_bytes(&map->shape),
 				 room + i, err);
 	reply->ended_ns = bf_wall_now().ns;
-	atomic_fetch_sub(&memory_used, bytes);
 	return ret;
 }
 

@@ -28,7 +28,12 @@ struct bf_dump_agent {
  */
 int bf_dump_page(const struct bf_dump_agent *agent, const struct bf_map *map,
 		 const struct bf_dump_req *req, struct bf_page *page,
-		 struct bf_buf *cursor, struct bf_err *err);
+		 struct bf_buf *cursor, uint64_t *held, struct bf_err *err);
+
+/* Gives back what bf_dump_page() and bf_dump_lookup() held of the memory that
+ * all requests share, also after an error: once the reply stands.
+ */
+void bf_dump_release(uint64_t *held);
 
 /*
  * bf_dump_lookup - values of keys; bf_dump_peek - the head of a queue
@@ -37,7 +42,7 @@ int bf_dump_page(const struct bf_dump_agent *agent, const struct bf_map *map,
  */
 int bf_dump_lookup(const struct bf_map *map, const struct bf_lookup_req *req,
 		   struct bf_lookup_reply *reply, struct bf_buf *columns,
-		   struct bf_err *err);
+		   uint64_t *held, struct bf_err *err);
 int bf_dump_peek(const struct bf_map *map, struct bf_lookup_reply *reply,
 		 struct bf_buf *columns, struct bf_err *err);
 

@@ -476,12 +476,13 @@ int
 bf_gate_tick(struct bf_gate *g)
 {
 	const struct bf_gate_limits *l = g->opts.limits;
-	struct bf_mono now = bf_mono_now();
+	struct bf_mono now;
 	eventfd_t ignored;
 	int next;
 
 	(void)eventfd_read(g->wake, &ignored);
 	pthread_mutex_lock(&g->lock);
+	now = bf_mono_now(); /* under the lock: no connection is younger */
 	for (size_t i = 0; i < N_BUCKETS; i++) {
 		for (struct conn *c = g->buckets[i]; c; c = c->next) {
 			uint32_t s = c->session ? l->idle_s : l->handshake_s;

@@ -113,26 +113,34 @@ allow_socket(int ruleset, const char *path)
 }
 
 int
-bf_landlock_enter(const char *const *urls, size_t n_urls)
+bf_landlock_enter(const char *const *urls, size_t n_urls, struct bf_err *err)
 {
 	int version = bf_landlock_version(), ret = 0, fd;
 	size_t size;
 	struct ruleset r = everything(version, &size);
 
 	if (!version)
-		return -ENOSYS;
+		return bf_err_set(err, ENOSYS, "this kernel has no landlock");
 	fd = (int)syscall(SYS_landlock_create_ruleset, &r, size, 0);
 	if (fd < 0)
-		return -errno;
-	for (size_t i = 0; i < n_urls && !ret; i++)
+		return bf_err_set(err, errno, "cannot make a ruleset: %s",
+				  bf_err_str(errno));
+	for (size_t i = 0; i < n_urls && !ret; i++) {
 		if (!strncmp(urls[i], "ipc:///", 7))
 			ret = allow_socket(fd, urls[i] + 6);
 		else if (!strncmp(urls[i], "tcp:", 4) && version >= 4)
 			ret = allow_port(fd, urls[i]);
+		if (ret)
+			bf_err_set(err, -ret,
+				   "listen %s: %s (may uid %u enter its "
+				   "directory?)",
+				   urls[i], bf_err_str(ret), geteuid());
+	}
 	if (!ret)
 		(void)allow_beneath(fd, CPU_DIR, FS_READ_FILE);
 	if (!ret && syscall(SYS_landlock_restrict_self, fd, 0) < 0)
-		ret = -errno;
+		ret = bf_err_set(err, errno, "cannot enter landlock: %s",
+				 bf_err_str(errno));
 	close(fd);
 	return ret;
 }

@@ -15,9 +15,10 @@ int bf_landlock_version(void);
  *
  * In:      addresses: ipc:///PATH may be made, tcp://HOST:PORT bound; what
  *          this version of landlock does not know stays as it was
- * Returns: 0; -errno. no_new_privs must be set
+ * Returns: 0; -errno with the place it is about. no_new_privs must be set
  * Threads: holds for this thread and those it starts afterwards
  */
-int bf_landlock_enter(const char *const *urls, size_t n_urls);
+int bf_landlock_enter(const char *const *urls, size_t n_urls,
+		      struct bf_err *err);
 
 #endif

@@ -3,6 +3,7 @@
  * main - bpfleetd's command line: settings in, broker or worker out
  */
 #include "common/base.h"
+#include "common/log.h"
 #include "server/broker.h"
 #include "server/plan.h"
 #include "server/sandbox.h"
@@ -239,6 +240,7 @@ main(int argc, char **argv)
 	struct bf_err err = {0};
 	int status;
 
+	bf_log_keep_stdio();
 	status = parse_command(&cmd, argc, argv);
 	if (status >= 0)
 		return status;

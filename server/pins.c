@@ -32,8 +32,8 @@ is_map(int fd)
 	return strstr(target, "bpf-map") != NULL;
 }
 
-int
-bf_pins_open(const char *path)
+static int
+open_pin(const char *path)
 {
 	LIBBPF_OPTS(bpf_obj_get_opts, opts, .file_flags = BPF_F_RDONLY);
 	int fd = bpf_obj_get_opts(path, &opts);
@@ -47,6 +47,39 @@ bf_pins_open(const char *path)
 	return fd;
 }
 
+static bool
+is_beneath(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return !strncmp(path, dir, n) && path[n] == '/';
+}
+
+/* Only there is a path opened, or its absence told from its being forbidden:
+ * who may read maps need not learn which files this host has.
+ */
+static bool
+is_on_bpffs(const char *path)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	struct mntent *m;
+	bool found = false;
+
+	if (!mounts)
+		return false;
+	while (!found && (m = getmntent(mounts)))
+		found = !strcmp(m->mnt_type, "bpf") &&
+			is_beneath(path, m->mnt_dir);
+	endmntent(mounts);
+	return found && !strstr(path, "/../");
+}
+
+int
+bf_pins_open(const char *path)
+{
+	return is_on_bpffs(path) ? open_pin(path) : -ENOENT;
+}
+
 static int
 add_pin(struct bf_pins *out, const char *path)
 {
@@ -56,7 +89,7 @@ add_pin(struct bf_pins *out, const char *path)
 	char *copy;
 	int fd, err;
 
-	fd = bf_pins_open(path);
+	fd = open_pin(path);
 	if (fd < 0)
 		return 0;
 	err = bpf_obj_get_info_by_fd(fd, &info, &len);

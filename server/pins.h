@@ -32,7 +32,8 @@ void bf_pins_fini(struct bf_pins *pins);
 /*
  * bf_pins_open - open a pinned map for reading
  *
- * Returns: an fd, or -errno; -EINVAL if something else is pinned there
+ * Returns: an fd, or -errno; -ENOENT also if it is on no bpffs; -EINVAL if
+ *          something else is pinned there
  */
 int bf_pins_open(const char *path);
 

@@ -52,9 +52,8 @@ make_cursor_key(struct bf_plan *p, struct bf_err *err)
 	if (ret == -BF_EDENIED || ret == -BF_EARGUMENT)
 		return ret;
 	if (ret) {
-		bf_log(BF_LOG_WARN, "agent secret",
-		       "why=\"%s\" effect=\"cursors end with this agent\"",
-		       err->text);
+		bf_log_error("agent secret", err,
+			     "cursors end with this agent");
 		bf_keys_random(&secret, sizeof(secret));
 	}
 	bf_keys_derive(&p->keys->cursor, &secret, "cursor");
@@ -124,6 +123,10 @@ open_audit(struct bf_plan *p, bool is_private, struct bf_err *err)
 		path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
 		0640);
 	if (p->audit_fd < 0)
+		return bf_err_set(err, errno, "audit %s: %s", path,
+				  bf_err_str(errno));
+	/* Even without O_APPEND its writes would begin behind what is there. */
+	if (lseek(p->audit_fd, 0, SEEK_END) < 0 && errno != ESPIPE)
 		return bf_err_set(err, errno, "audit %s: %s", path,
 				  bf_err_str(errno));
 	p->audit = BF_AUDIT_FILE;

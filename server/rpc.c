@@ -31,6 +31,7 @@ struct request {
 	const uint8_t *body;
 	size_t len;
 	struct bf_buf *out; /* the reply's body is appended */
+	uint64_t held;	    /* of the memory all requests share */
 	struct bf_err err;
 	/* For the audit line. */
 	uint32_t map_id;
@@ -300,7 +301,7 @@ handle_dump(struct request *r)
 		ret = open_map(r, &req.map, &map, NULL, 0);
 	if (!ret)
 		ret = bf_dump_page(&r->rpc->agent, &map, &req, &reply.page,
-				   &cursor, &r->err);
+				   &cursor, &r->held, &r->err);
 	if (!ret) {
 		reply.cursor = cursor.data;
 		reply.cursor_len = cursor.len;
@@ -330,7 +331,8 @@ handle_lookup(struct request *r)
 	if (!ret)
 		ret = open_map(r, &req.map, &map, NULL, 0);
 	if (!ret)
-		ret = bf_dump_lookup(&map, &req, &reply, &columns, &r->err);
+		ret = bf_dump_lookup(&map, &req, &reply, &columns, &r->held,
+				     &r->err);
 	if (!ret)
 		bf_put_lookup_reply(r->out, &reply);
 	r->n_entries = ret ? 0 : reply.n;
@@ -653,6 +655,7 @@ bf_rpc_handle(void *arg, const struct bf_link_peer *peer, uint8_t *bytes,
 		bf_gate_blame(r.rpc->gate, peer);
 		bf_buf_reset(reply);
 	}
+	bf_dump_release(&r.held);
 	account_for(&r, began);
 	bf_gate_put(r.session);
 	bf_buf_fini(&r.first);

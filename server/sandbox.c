@@ -113,18 +113,12 @@ change_identity(uint32_t uid, uint32_t gid, bool keep_cap_bpf)
 static int
 leave_files(const struct bf_sandbox *s, struct bf_err *err)
 {
-	int ret;
-
 	if (!bf_landlock_version()) {
 		bf_log(BF_LOG_INFO, "worker sandbox",
 		       "landlock=none why=\"this kernel has none\"");
 		return 0;
 	}
-	ret = bf_landlock_enter(s->urls, s->n_urls);
-	if (ret)
-		return bf_err_set(err, -ret, "cannot enter landlock: %s",
-				  bf_err_str(ret));
-	return 0;
+	return bf_landlock_enter(s->urls, s->n_urls, err);
 }
 
 int

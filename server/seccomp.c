@@ -7,7 +7,10 @@
  */
 #include "server/seccomp.h"
 
+#include "server/broker_msg.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <seccomp.h>
 #include <sys/mman.h>
@@ -30,9 +33,6 @@ static const int plain[] = {
 	SCMP_SYS(setsockopt),
 	SCMP_SYS(getsockname),
 	SCMP_SYS(getpeername),
-	SCMP_SYS(fcntl),
-	SCMP_SYS(fstat),
-	SCMP_SYS(newfstatat), /* fstat() of newer C libraries */
 	/* waiting */
 	SCMP_SYS(poll),
 	SCMP_SYS(ppoll),
@@ -51,8 +51,7 @@ static const int plain[] = {
 	SCMP_SYS(munmap),
 	SCMP_SYS(mremap),
 	SCMP_SYS(madvise),
-	SCMP_SYS(mlock),
-	SCMP_SYS(munlock),
+	SCMP_SYS(mlock2),
 	/* threads that are there or just begin, and their end */
 	SCMP_SYS(getpid),
 	SCMP_SYS(gettid),
@@ -70,6 +69,8 @@ static const int plain[] = {
 	SCMP_SYS(exit),
 	SCMP_SYS(exit_group),
 };
+
+static const uint64_t fcntl_commands[] = {F_GETFD, F_SETFD, F_GETFL};
 
 static const uint32_t bpf_commands[] = {
 	BPF_MAP_LOOKUP_ELEM,
@@ -89,6 +90,14 @@ add_rules(scmp_filter_ctx ctx)
 	for (size_t i = 0; i < BF_ARRAY_SIZE(bpf_commands) && !ret; i++)
 		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(bpf), 1,
 				       SCMP_A0(SCMP_CMP_EQ, bpf_commands[i]));
+	for (size_t i = 0; i < BF_ARRAY_SIZE(fcntl_commands) && !ret; i++)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+				       SCMP_A1(SCMP_CMP_EQ, fcntl_commands[i]));
+	/* The audit file keeps O_APPEND: what is in it stays. */
+	if (!ret)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 2,
+				       SCMP_A0(SCMP_CMP_NE, BF_AUDIT_FD),
+				       SCMP_A1(SCMP_CMP_EQ, F_SETFL));
 	if (!ret)
 		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
 				       not_exec);
@@ -119,5 +128,5 @@ bf_seccomp_enter(void)
 size_t
 bf_seccomp_count(void)
 {
-	return BF_ARRAY_SIZE(plain) + 3;
+	return BF_ARRAY_SIZE(plain) + 4; /* bpf, fcntl, mmap, mprotect */
 }

@@ -31,12 +31,6 @@
 #define MAX_UNREAD 8
 #define DRAIN_MS 3000
 
-static void
-say(const char *event, const struct bf_err *err)
-{
-	bf_log(BF_LOG_ERR, event, "why=\"%s\"", err->text);
-}
-
 /* Returns: fd of SIGTERM; SIGINT is the broker's to handle. */
 static int
 take_signals(void)
@@ -87,8 +81,10 @@ drop_privileges(const struct bf_worker_setup *setup, struct bf_err *err)
 	return bf_sandbox_enter(&sandbox, err);
 }
 
-/* Waits for the end. Returns: exit status. */
-static int
+/* Waits for the end as it should be.  Without the broker nothing can be opened
+ * and nobody would end this process, so it does not wait to close anything.
+ */
+static void
 wait_for_end(int signals, struct bf_gate *gate)
 {
 	struct pollfd p[3] = {
@@ -100,13 +96,13 @@ wait_for_end(int signals, struct bf_gate *gate)
 	do {
 		if (poll(p, 3, gate ? bf_gate_tick(gate) : -1) < 0 &&
 		    errno != EINTR)
-			break;
+			p[0].revents = POLLERR;
 		bf_audit_flush();
 	} while (!p[0].revents && !p[1].revents);
 	if (p[1].revents)
-		return 0;
+		return;
 	bf_log(BF_LOG_ERR, "worker alone", "why=\"the broker is gone\"");
-	return 1;
+	_exit(1);
 }
 
 /* X25519 with the agent's key, which only the broker has. */
@@ -224,7 +220,7 @@ serve(struct bf_rpc *rpc, const struct bf_worker_setup *setup, int signals,
 	};
 	struct bf_metrics_server *metrics = NULL;
 	struct bf_link_server *server = NULL;
-	int ret, status = 1;
+	int ret;
 
 	for (uint32_t i = 0; i < setup->n_listen; i++)
 		urls[i] = setup->listen[i];
@@ -239,10 +235,10 @@ serve(struct bf_rpc *rpc, const struct bf_worker_setup *setup, int signals,
 		ret = say_ready(err);
 	}
 	if (!ret)
-		status = wait_for_end(signals, rpc->gate);
-	bf_link_server_close(server, status ? 0 : DRAIN_MS);
+		wait_for_end(signals, rpc->gate);
+	bf_link_server_close(server, ret ? 0 : DRAIN_MS);
 	bf_metrics_stop(metrics);
-	return ret ? ret : status ? -BF_EINTERNAL : 0;
+	return ret;
 }
 
 int
@@ -290,7 +286,7 @@ bf_worker_main(void)
 	if (!ret)
 		ret = serve(&rpc, &setup, signals, &err);
 	if (ret && err.code)
-		say("worker start", &err);
+		bf_log_error("worker start", &err, NULL);
 	bf_audit_flush();
 	bf_gate_free(rpc.gate);
 	free(clients);

@@ -3,6 +3,7 @@
  * main - bpfleet's command line: options and a verb in, exit status out
  */
 #include "client/cli/cmd.h"
+#include "common/log.h"
 #include "common/nearest.h"
 
 #include <getopt.h>
@@ -503,6 +504,7 @@ main(int argc, char **argv)
 	uint64_t seen = 0;
 	int status;
 
+	bf_log_keep_stdio();
 	signal(SIGPIPE, SIG_IGN);
 	status = parse_options(&c, argc, argv, &seen);
 	if (status < 0 && !(seen & option_bit('h')))

@@ -64,9 +64,9 @@ bf_secure_new(struct bf_secure **out, const struct bf_secure_opts *opts,
 
 	if (!opts->key_file || !opts->known_agents)
 		return bf_err_set(err, BF_EARGUMENT,
-				  "%s: over tcp %s is needed", opts->address,
-				  opts->key_file ? "a file of known agents"
-						 : "a key (bpfleet genkey)");
+				  "%s: over tcp the options key_file and "
+				  "known_agents are needed",
+				  opts->address);
 	s = bf_keys_alloc(sizeof(*s));
 	if (!s)
 		return bf_err_set(err, ENOMEM, "out of memory");

@@ -158,9 +158,13 @@ dump(struct seen *s, const struct bf_map *map, const char *engine,
 	bf_buf_init(&cursor[0], BF_CURSOR_MAX);
 	bf_buf_init(&cursor[1], BF_CURSOR_MAX);
 	for (unsigned turn = 0; !end; turn ^= 1) {
+		uint64_t held;
+
 		bf_buf_reset(&cursor[turn]);
-		if (bf_dump_page(&agent, map, &req, &page, &cursor[turn], &err))
+		if (bf_dump_page(&agent, map, &req, &page, &cursor[turn], &held,
+				 &err))
 			fail_msg("dump: %s", err.text);
+		bf_dump_release(&held);
 		count_page(s, map, &page);
 		end = page.end;
 		req.cursor = cursor[turn].data;
@@ -543,6 +547,7 @@ test_cursor_of_another_map(void **state)
 	struct bf_buf cursor, other;
 	struct bf_map one, two;
 	struct bf_page page;
+	uint64_t held;
 	struct bf_err err;
 	int fd1 = make_map(BPF_MAP_TYPE_ARRAY, 4, 8, 10, 0);
 	int fd2 = make_map(BPF_MAP_TYPE_ARRAY, 4, 8, 10, 0);
@@ -552,14 +557,18 @@ test_cursor_of_another_map(void **state)
 	open_map(&two, fd2);
 	bf_buf_init(&cursor, BF_CURSOR_MAX);
 	bf_buf_init(&other, BF_CURSOR_MAX);
-	assert_int_equal(bf_dump_page(&agent, &one, &req, &page, &cursor, &err),
-			 0);
+	assert_int_equal(
+		bf_dump_page(&agent, &one, &req, &page, &cursor, &held, &err),
+		0);
+	bf_dump_release(&held);
 	bf_page_fini(&page);
 	req.cursor = cursor.data;
 	req.cursor_len = cursor.len;
-	assert_int_equal(bf_dump_page(&agent, &two, &req, &page, &other, &err),
-			 -BF_ECURSOR);
+	assert_int_equal(
+		bf_dump_page(&agent, &two, &req, &page, &other, &held, &err),
+		-BF_ECURSOR);
 	assert_non_null(strstr(err.text, "belongs to map id"));
+	bf_dump_release(&held);
 	bf_page_fini(&page);
 	bf_buf_fini(&cursor);
 	bf_buf_fini(&other);

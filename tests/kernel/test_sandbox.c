@@ -6,6 +6,7 @@
  * one thing.  What fails there is first seen to work here, so that a failure
  * is the sandbox's doing.
  */
+#include "server/broker_msg.h"
 #include "server/landlock.h"
 #include "server/sandbox.h"
 
@@ -117,8 +118,8 @@ try_update(void)
 static int
 try_create(void)
 {
-	return fd_result(bpf_map_create(BPF_MAP_TYPE_ARRAY, "bf_new", 4, 8, 1,
-					NULL));
+	return fd_result(
+		bpf_map_create(BPF_MAP_TYPE_ARRAY, "bf_new", 4, 8, 1, NULL));
 }
 
 static int
@@ -186,6 +187,31 @@ static int
 try_open_write(void)
 {
 	return fd_result(open("/tmp", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+}
+
+static int
+try_stat(void)
+{
+	struct stat st;
+
+	return result(stat("/etc/passwd", &st));
+}
+
+/* What is in the audit file must not be written over. */
+static int
+try_unappend(void)
+{
+	return result(fcntl(BF_AUDIT_FD, F_SETFL, 0));
+}
+
+static int
+try_lock_memory(void)
+{
+	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? -errno
+			       : result(mlock2(p, 4096, MLOCK_ONFAULT));
 }
 
 static int
@@ -413,6 +439,8 @@ set_up(void **state)
 	uint64_t value = 11;
 
 	(void)state;
+	if (dup2(STDERR_FILENO, BF_AUDIT_FD) < 0)
+		return -1;
 	map_rw = bpf_map_create(BPF_MAP_TYPE_HASH, "bf_sandbox", 4, 8, 8, NULL);
 	if (geteuid() != 0 || map_rw < 0)
 		return 0;
@@ -467,6 +495,7 @@ test_reads_work(void **state)
 	assert_int_equal(in_child(LOCKED, try_next_key), 0);
 	assert_int_equal(in_child(LOCKED, try_batch), 0);
 	assert_int_equal(in_child(LOCKED, try_plain_memory), 0);
+	assert_int_equal(in_child(LOCKED, try_lock_memory), 0);
 }
 
 static void
@@ -511,6 +540,8 @@ test_no_files(void **state)
 	check_forbidden("open to read", try_open_read, -EPERM);
 	check_forbidden("open to write", try_open_write, -EPERM);
 	check_forbidden("unlink", try_unlink, -EPERM);
+	check_forbidden("stat", try_stat, -EPERM);
+	check_forbidden("take O_APPEND away", try_unappend, -EPERM);
 }
 
 static void

@@ -481,3 +481,63 @@ print("up", flush=True); time.sleep(100)' "$port" >"$dir/taken" 3>&- &
 	within 10 eval '[ "$(awk "/^Uid/{print \$2}" "/proc/$(worker_of "$agent")/status")" = "$(id -u daemon)" ]'
 	within 10 "$B" -w "$sock" list
 }
+
+@test "settings that are no text, others may write, or that never end" {
+	check_conf() { check "$1" timeout 5 "$BUILD/bpfleetd" --config "$dir/conf" --check-config; }
+	# The tail of a long comment is no setting.
+	printf '[agent]\n# %s\nmaps = name:flows\n' "$(printf 'x%.0s' {1..197})maps = name:*" >"$dir/conf"
+	check_conf 2
+	one_line "conf:2: longer than 198 bytes"
+	printf '[agent]\nmaps = name:flows\0xxx\n' >"$dir/conf"
+	check_conf 2
+	one_line "conf:2: a NUL byte"
+	head -c 100000 /dev/zero >"$dir/conf"
+	check_conf 2
+	one_line "conf:1: a NUL byte"
+	head -c 2000000 /dev/zero >"$dir/conf"
+	check_conf 2
+	config "maps = name:flows"
+	chmod 666 "$dir/conf"
+	check_conf 2
+	one_line "lets others write it"
+	rm "$dir/conf"
+	mkfifo "$dir/conf"
+	check_conf 2
+	one_line "not a file"
+	check 2 timeout 5 "$BUILD/bpfleetd" --config /dev/zero --check-config
+}
+
+@test "started without stdin, stdout and stderr, it serves" {
+	make_map hash --fill 3
+	config
+	"$BUILD/bpfleetd" --config "$dir/conf" --listen "$sock" <&- >&- 2>&- 3>&- &
+	agent=$!
+	started+=("$agent")
+	within 10 "$B" -w "$sock" show id "$id"
+	check 0 "$B" -w "$sock" -o jsonl dump id "$id"
+	[ "$(wc -l <"$dir/stdout")" = 3 ]
+	rc=0
+	"$B" -w "$sock" dump id "$id" >&- 2>"$dir/stderr" || rc=$?
+	[ "$rc" != 0 ] && grep -q 'cannot write' "$dir/stderr"
+}
+
+@test "who asks for a pin learns nothing of other files" {
+	start_agent
+	for path in /etc/passwd /etc/nosuch /etc/passwd/x "$pins/../../../../etc/passwd" "$pins/nosuch"; do
+		check 3 "$B" -w "$sock" show pinned "$path"
+		one_line "pin $path: not found"
+	done
+}
+
+@test "the worker ends with its broker, also in the middle of dumps" {
+	make_map hash --fill 100000 --max-entries 100000
+	start_agent
+	worker=$(worker_of "$agent")
+	for k in 1 2 3; do
+		"$B" -w "$sock" --page-entries 50 -o json dump id "$id" >/dev/null 2>&1 3>&- &
+		started+=("$!")
+	done
+	sleep 0.3
+	kill -9 "$agent"
+	gone_within 2 "$worker"
+}

@@ -22,8 +22,11 @@ teardown() {
 	check 0 "$BUILD/bpfleetd" --config "$ROOT/deploy/agent.conf" --check-config
 	[ "$out" = "$default" ]
 	# What is commented out is valid as well.
-	sed -E 's/^;([a-z-]+ =)/\1/; s/prometheus|adm/root/; /^make-key|^audit = log/d' \
-		"$ROOT/deploy/agent.conf" >"$dir/all"
+	(umask 077; "$B" genkey >"$dir/key")
+	sed -E -e 's/^;([a-z-]+ =)/\1/; s/prometheus|adm/root/; /^make-key|^audit = log/d' \
+		-e "s|/etc/bpfleet|$dir|" "$ROOT/deploy/agent.conf" >"$dir/all"
+	cp "$dir/key" "$dir/agent.key"
+	touch "$dir/authorized_clients"
 	check 0 "$BUILD/bpfleetd" --config "$dir/all" --check-config
 	[[ $out == *"listen = tcp://0.0.0.0:7117"*"metrics = 127.0.0.1:7118"*"maps = id:17"* ]]
 	# Every setting of the manual is in it.

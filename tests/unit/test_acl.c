@@ -138,7 +138,8 @@ test_all_options(void **state)
 	assert_int_equal(p[1].kind, BF_PATTERN_PIN);
 	assert_string_equal(p[1].glob, "/a b/*");
 	assert_int_equal(p[2].id, 7);
-	assert_int_equal(c->ops, OP(BF_HELLO) | OP(BF_LIST_MAPS) | OP(BF_DUMP));
+	assert_int_equal(c->ops, OP(BF_HELLO) | OP(BF_LIST_MAPS) |
+					 OP(BF_SHOW_MAP) | OP(BF_DUMP));
 	assert_int_equal(c->n_nets, 2);
 	assert_int_equal(c->nets[0].bits, 104);
 	assert_int_equal(c->nets[1].bits, 128);
@@ -163,8 +164,11 @@ test_ops(void **state)
 	(void)state;
 	for (size_t i = 0; i < BF_ARRAY_SIZE(ops); i++) {
 		snprintf(text, sizeof(text), "ops=\"%s\" " KEY1, ops[i].word);
-		assert_int_equal(one(&acl, text)->ops,
-				 OP(BF_HELLO) | OP(ops[i].method));
+		assert_int_equal(
+			one(&acl, text)->ops,
+			OP(BF_HELLO) | OP(ops[i].method) |
+				(i < 2 ? 0
+				       : OP(BF_LIST_MAPS) | OP(BF_SHOW_MAP)));
 		bf_acl_fini(&acl);
 	}
 }
