@@ -50,6 +50,7 @@ struct bf_gate {
 	pthread_mutex_t lock; /* all below, but not what a session holds */
 	uint64_t seed;
 	int wake;
+	bool sleeps; /* until woken, or a report is due */
 	struct bucket handshakes;
 	struct bucket *rates; /* of each client */
 	struct bf_gate_stats stats, reported;
@@ -173,7 +174,7 @@ bf_gate_come(struct bf_gate *g, const struct bf_link_peer *peer)
 	const struct bf_gate_limits *l = g->opts.limits;
 	struct conn *c = calloc(1, sizeof(*c));
 	struct source *s;
-	bool first, full;
+	bool stays, full, wake;
 
 	if (!c)
 		return false;
@@ -183,23 +184,25 @@ bf_gate_come(struct bf_gate *g, const struct bf_link_peer *peer)
 	s = source_of(g, peer->addr);
 	full = g->stats.half_open >= l->max_half_open ||
 	       g->stats.connections >= l->max_connections;
-	if ((c->since.ns < s->kept_out_until.ns &&
-	     c->since.ns >= s->good_until.ns) ||
-	    (full && !crowd_out(g))) {
+	stays = (c->since.ns >= s->kept_out_until.ns ||
+		 c->since.ns < s->good_until.ns) &&
+		(!full || crowd_out(g));
+	if (stays) {
+		c->next = g->buckets[peer->pipe % N_BUCKETS];
+		g->buckets[peer->pipe % N_BUCKETS] = c;
+		g->stats.connections++;
+		g->stats.half_open++;
+	} else {
 		g->stats.kept_out++;
-		pthread_mutex_unlock(&g->lock);
-		free(c);
-		return false;
 	}
-	first = g->stats.connections == 0;
-	c->next = g->buckets[peer->pipe % N_BUCKETS];
-	g->buckets[peer->pipe % N_BUCKETS] = c;
-	g->stats.connections++;
-	g->stats.half_open++;
+	wake = g->sleeps;
+	g->sleeps = false;
 	pthread_mutex_unlock(&g->lock);
-	if (first)
+	if (wake)
 		eventfd_write(g->wake, 1);
-	return true;
+	if (!stays)
+		free(c);
+	return stays;
 }
 
 void
@@ -478,7 +481,7 @@ bf_gate_tick(struct bf_gate *g)
 	const struct bf_gate_limits *l = g->opts.limits;
 	struct bf_mono now;
 	eventfd_t ignored;
-	int next;
+	int next = TICK_MS;
 
 	(void)eventfd_read(g->wake, &ignored);
 	pthread_mutex_lock(&g->lock);
@@ -495,7 +498,12 @@ bf_gate_tick(struct bf_gate *g)
 		}
 	}
 	report(g, now);
-	next = g->stats.connections ? TICK_MS : -1;
+	if (!g->stats.connections) {
+		g->sleeps = true;
+		next = memcmp(&g->stats, &g->reported, sizeof(g->stats))
+			       ? (int)bf_mono_left_ms(g->report_at) + 1
+			       : -1;
+	}
 	pthread_mutex_unlock(&g->lock);
 	return next;
 }

@@ -110,7 +110,9 @@ bf_secure_free(struct bf_secure *s)
 
 /* ------------------------------------------------------------ handshake */
 
-/* What an agent says without a session; nobody vouches for it. */
+/* What is said without a session.  Nobody vouches for it, so the words are
+ * ours, and nothing but these three is believed.
+ */
 static int
 take_refusal(const struct bf_frame *frame, const uint8_t *body,
 	     struct bf_err *err)
@@ -125,8 +127,9 @@ take_refusal(const struct bf_frame *frame, const uint8_t *body,
 	case BF_ESESSION:
 	case BF_EBUSY:
 	case BF_EVERSION:
-	case BF_EDENIED:
-		ret = bf_err_set(err, (int)e.code, "%s", e.message);
+		ret = bf_err_set(err, (int)e.code,
+				 "%s (so it was said on the wire, unproved)",
+				 bf_err_str((int)e.code));
 		break;
 	default:
 		ret = bf_err_set(err, BF_EPROTO,

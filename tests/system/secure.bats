@@ -476,3 +476,43 @@ metric() {
 		one_line "conf:3: metrics: \"$bad\" is not"
 	done
 }
+
+@test "an error that is not sealed is not believed, nor are its words shown" {
+	cat >"$dir/liar.py" <<'PY'
+import socket, struct, sys
+code = int(sys.argv[2])
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("127.0.0.1", int(sys.argv[1])))
+s.listen()
+print("up", flush=True)
+while True:
+    c = s.accept()[0]
+    try:
+        c.sendall(b"\0SP\0\0\x31\0\0")
+        c.recv(8, socket.MSG_WAITALL)
+        while True:
+            n = struct.unpack(">Q", c.recv(8, socket.MSG_WAITALL))[0]
+            m = c.recv(n, socket.MSG_WAITALL)
+            word = b"forged by the wire"
+            body = b"\x08" + bytes([code & 0x7f | 0x80, code >> 7]) + b"\x12" + bytes([len(word)]) + word
+            f = b"bf\1\3" + struct.pack("<I", len(body)) + m[12:14] + b"\0" * 6 + m[20:28] + body
+            c.sendall(struct.pack(">Q", len(f) + 4) + m[:4] + f)
+    except (OSError, struct.error):
+        pass
+PY
+	for code in 5003 5004 5010 5001; do
+		/usr/bin/python3 "$dir/liar.py" "$port" "$code" >"$dir/up" 3>&- &
+		liar=$!
+		started+=("$liar")
+		within 5 grep -q up "$dir/up"
+		echo "$tcp $pub" >"$dir/known"
+		rc=0
+		remote --connect-timeout 1 --timeout 2 list >"$dir/stdout" 2>"$dir/stderr" || rc=$?
+		cat "$dir/stderr"
+		[ "$rc" != 0 ] && [ "$rc" != 4 ] && [ ! -s "$dir/stdout" ]
+		refute grep -q forged "$dir/stderr"
+		[ -s "$dir/stderr" ]
+		kill "$liar" && wait "$liar" || true
+	done
+}

@@ -497,7 +497,10 @@ test_penalty(void **state)
 		assert_int_equal(end_handshake(&c), BF_EDENIED);
 		leave(&c);
 	}
+	assert_int_equal(bf_gate_tick(agent.rpc.gate), -1);
 	assert_false(bf_gate_come(agent.rpc.gate, &bad));
+	/* Nobody is connected, but the log is still to be told. */
+	assert_true(bf_gate_tick(agent.rpc.gate) > 0);
 	assert_true(bf_gate_come(agent.rpc.gate, &good));
 	bf_gate_gone(agent.rpc.gate, good.pipe);
 	/* Where a known key came from lately, nobody is kept out. */
