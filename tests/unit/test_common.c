@@ -190,8 +190,9 @@ log_escapes(void **state)
 	(void)state;
 	assert_string_equal(bf_log_escape("flows", 5, out, sizeof(out)),
 			    "flows");
-	assert_string_equal(bf_log_escape("a \"\n\\\0\xff", 7, out, sizeof(out)),
-			    "a \\x22\\x0a\\x5c\\x00\\xff");
+	assert_string_equal(
+		bf_log_escape("a \"\n\\\0\xff", 7, out, sizeof(out)),
+		"a \\x22\\x0a\\x5c\\x00\\xff");
 	for (size_t cap = 0; cap <= sizeof(out); cap++) {
 		memset(out, '#', sizeof(out));
 		bf_log_escape("\n\n\n\n\n\n\n\n\n\n", 10, out, cap);
